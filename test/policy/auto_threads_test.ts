@@ -38,6 +38,40 @@ Deno.test("beside threads a worker has a task ahead, and more the more wait", ()
   assert(most(64, true) >= 4, `${most(64, true)}`);
 });
 
+/** Sixty-four who cannot be in time and wait, and a newcomer every twenty who can: what a worker has ahead then. */
+function aheadBesideLost(count: number): number {
+  const policy = auto({ profile: () => 10, batchSizeMax: 2, slaNs: 60 });
+  let queued = 0;
+  told({
+    policy: {
+      ...policy,
+      schedule(view) {
+        if (view.nowNs > 1200 && view.nowNs < 1450) {
+          queued = Math.max(queued, view.workers[0].queued);
+        }
+        return policy.schedule({ ...view, isRemote: true });
+      },
+    },
+    models: [STEPS],
+    requests: [
+      ...Array.from({ length: count }, () => ({
+        arrivalNs: 0,
+        input: { steps: 100 },
+      })),
+      ...Array.from({ length: 25 }, (_, i) => ({
+        arrivalNs: 1000 + 20 * i,
+        input: { steps: 3 },
+      })),
+    ],
+    cost: constantCost(10),
+  });
+  return queued;
+}
+
+Deno.test("beside threads those who cannot be in time give a worker no more ahead of those who can", () => {
+  assert(aheadBesideLost(64) <= 2, `${aheadBesideLost(64)}`);
+});
+
 Deno.test("beside threads a decoder has one step ahead, an encoder as many as a worker has tasks", () => {
   const model = seq2seq({ hidden: 1, sourceVocabulary: 3 });
   const policy = auto({ profile: () => 10, batchSizeMax: 2 });

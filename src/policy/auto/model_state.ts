@@ -30,7 +30,6 @@ interface AutoTag extends Advance<AutoRequest>, Pick<ExecTime, "nodeNs"> {
   dueNs: number;
   newest?: Pass;
 }
-
 export type AutoRequest = Request<AutoTag> & { graph: CellGraph<AutoRequest> };
 
 /** Shares: of time waited, off what is left; of the newest in what is learned; of time that no request takes, at least. */
@@ -50,6 +49,7 @@ export class ModelState {
   readonly #lengths: MovingMean[] = [];
   #curve: number[] = []; // By rows: what a batch takes, in multiples of one row.
   #asked = 0;
+  due = 0; // Who can be in time, of those looked at; without a deadline nobody.
   /** Of the newest request: when it came, what it takes, how late it might have begun. */
   #lastNs = NaN;
   #time!: ExecTime;
@@ -89,7 +89,6 @@ export class ModelState {
     return this.#curve[rows] ??= rows > 1 &&
         this.#batchNs(rows) / Math.max(1, this.#batchNs(1)) || 1;
   }
-
   /** What a batch takes, ns. Rows that a request has at once, as a tree's leaves, count where that was found to pay. */
   #batchNs(rows: number): number {
     const { work, extents } = this.#time;
@@ -117,12 +116,10 @@ export class ModelState {
     }
     settle(this.requests, LOOKED_AT, inOrder);
   }
-
   sawRun(isOwn: boolean, ns: number): void {
     const waitedNs = isOwn ? -OTHERS * ns : this.requests.length > 0 ? ns : 0;
     this.#owedNs = Math.max(0, this.#owedNs + waitedNs);
   }
-
   ended(request: AutoRequest): void {
     const at = this.requests.indexOf(request);
     if (at >= 0) this.requests.splice(at, 1);
@@ -136,10 +133,11 @@ export class ModelState {
     const isSlowed = this.costs.slowdown(workers, workers) > SLOWED;
     const isShared = isSlowed && this.#turns > 1 || this.#slackNs < Infinity;
     this.#shares = isShared ? Infinity : shares;
-    let late = 0;
+    let late = this.due = 0;
     for (const { tag } of this.requests.slice(0, LOOKED_AT)) {
       if (tag.dueNs === Infinity) break; // Who is due goes first.
       if (nowNs + tag.leftNs > tag.dueNs) late = tag.dueNs = Infinity;
+      else this.due++;
     }
     if (late > 0) this.requests.sort(inOrder);
     const isFree = ({ tag }: AutoRequest) =>
@@ -174,10 +172,11 @@ export class ModelState {
       const { ready: [{ cell }], left, leftNs, nodeNs, dueNs } = tag;
       const at = cells.indexOf(cell);
       const part = left[at] < 2 || at >= grows ? grows : at; // Or there by a pass.
+      if (isUrgent && dueNs === Infinity) return part;
       const agedNs = isUrgent ? 0 : AGING * (arrivalNs - nowNs);
       let [ns, c] = [part < grows ? agedNs : Math.max(stepNs, leftNs), part];
       while (c < grows && left[c] <= left[at]) ns += left[c] * nodeNs[c++];
-      if (!isUrgent || dueNs < Infinity) times[part].push(Math.max(1, ns));
+      times[part].push(Math.max(1, ns));
       return part;
     });
     const perNs = times.map((of) =>
@@ -266,7 +265,9 @@ export class ModelState {
       const takesNs = leftNs * this.#slowdown(rows + 1);
       const own = Math.min(mayTake, (dueNs - this.#now.nowNs) / takesNs);
       const limit = dueNs < Infinity ? own : Math.min(own, rides);
-      if (rows > 0 && this.#times(rows + 1) > limit) continue;
+      const fits = rows === 0 || this.#times(rows + 1) <= limit;
+      if (!fits && dueNs === Infinity) break; // Nor does anybody behind.
+      if (!fits) continue;
       mayTake = own;
       rows = requests.push(sorted[i]);
       if (share === FREE || dueNs < Infinity) rides = share * this.#times(rows);
@@ -293,7 +294,6 @@ export class ModelState {
 
 const sumNs = (requests: readonly AutoRequest[]) =>
   Math.max(1, requests.reduce((sum, { tag }) => sum + tag.leftNs, 0));
-
 function inOrder(a: AutoRequest, b: AutoRequest): number {
   if (a.tag.dueNs !== b.tag.dueNs) return a.tag.dueNs - b.tag.dueNs;
   const agedNs = AGING * (a.arrivalNs - b.arrivalNs);

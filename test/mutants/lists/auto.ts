@@ -347,6 +347,14 @@ export const MUTANTS: MutantList = [
     why: "threads have more tasks ahead the more requests wait",
   },
   {
+    id: "auto.ahead-of-the-lost",
+    file: POLICY,
+    from: "(s.due || s.requests.length)",
+    to: "s.requests.length",
+    tests: THREADS,
+    why: "who cannot be in time gives a worker no more ahead of those who can",
+  },
+  {
     id: "auto.starves",
     file: STATE,
     from: "const isOwed = this.#owedNs > OTHERS * takesNs;",
