@@ -13,9 +13,9 @@ import { elementCount } from "../../tensor/tensor.ts";
 import type { OnnxGraph, OnnxNode } from "../ir.ts";
 import { type Place, quoted } from "../place.ts";
 import { runConstant } from "../run_constant.ts";
-import { type Dim, substituteDim } from "../shapes/dim.ts";
+import type { Dim } from "../shapes/dim.ts";
 import type { InferredValues } from "../shapes/infer_graph.ts";
-import { elementsValue, type InferredValue } from "../shapes/value.ts";
+import type { InferredValue } from "../shapes/value.ts";
 import { type FreeAxis, sizesOfLength } from "./free_axis.ts";
 
 /** Elements of a value of the longest request: a mask of 4096 positions by as many. */
@@ -158,14 +158,13 @@ export class HostValues {
     if (value.constant) return value.constant;
     if (areElementsKnown(value)) {
       const { type, elements } = value;
-      const numbers = elements.map((element) =>
-        substituteDim(
-          element,
-          (symbol) => symbol === this.free.name ? length : undefined,
-        )
-      );
+      const numbers = sizesOfLength(
+        { type, dims: elements },
+        this.free,
+        length,
+      )!;
       const dims = sizesOfLength(value, this.free, length)!;
-      return elementsValue(type, dims, numbers).constant!;
+      return plainOf(type, dims, numbers);
     }
     const node = this.#producers.get(name);
     if (!node) throw new RangeError(`There is no value ${quoted(name)}`);

@@ -47,8 +47,8 @@ export function typeAttribute(
 function cast(given: InferredValue, type: PlainType | null): InferredValue {
   const { dims, elements } = given;
   // Sizes fit in 32 bits or are refused by whoever takes them for one; narrower types wrap around.
-  return elements && (type === "int64" || type === "int32")
-    ? { type, dims, elements }
+  return elements && dims && (type === "int64" || type === "int32")
+    ? elementsValue(type, dims as readonly number[], elements)
     : { type, dims };
 }
 
@@ -75,15 +75,16 @@ function arithmetic(of?: ElementFunction): ShapeRule {
 }
 
 function withElements(
-  { given }: NodeView,
+  { given, isConstant }: NodeView,
   result: InferredValue,
   of: ElementFunction,
 ): InferredValue {
   const { type, dims } = result;
   const [count] = dims?.length === 0 ? [1] : dims ?? [];
   if (
-    dims === null || dims.length > 1 || typeof count !== "number" ||
-    type === null || given.some((input) => !input?.elements)
+    isConstant || dims === null || dims.length > 1 ||
+    typeof count !== "number" || type === null ||
+    given.some((input) => !input?.elements)
   ) return result;
   const lists = given.map((input) => input?.elements ?? []);
   const at = (elements: readonly (Dim | null)[], i: number) =>
@@ -134,9 +135,10 @@ function quotient(a: Dim, b: Dim): Dim | null {
   return floorDivDims(a, b);
 }
 
+/** Which sign it has of numbers below 0 an attribute says. */
 function remainder(a: Dim, b: Dim): Dim | null {
   const down = quotient(a, b);
-  return down === null || leastOf(a) < 0
+  return down === null || leastOf(a) < 0 || leastOf(b) < 1
     ? null
     : subtractDims(a, multiplyDims(down, b));
 }
@@ -170,8 +172,8 @@ const where: ShapeRule = (view) => {
 };
 
 function mapped(of: (a: Dim) => Dim | null): ShapeRule {
-  return ({ first: { type, dims, elements } }) => [
-    elements && type !== null && dims
+  return ({ first: { type, dims, elements }, isConstant }) => [
+    elements && type !== null && dims && !isConstant
       ? elementsValue(
         type,
         dims as readonly number[],

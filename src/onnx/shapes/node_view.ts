@@ -58,6 +58,11 @@ export class NodeView {
     return this.input(0);
   }
 
+  /** Whether elements are left to the plain operator, which computes those of constants as their type has them. */
+  get isConstant(): boolean {
+    return this.given.every((input) => !input || input.constant !== undefined);
+  }
+
   /** Element type of the first input. */
   get type(): PlainType | null {
     return this.first.type;

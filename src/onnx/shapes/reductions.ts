@@ -33,7 +33,8 @@ function reduction(
     const result: InferredValue = { type, dims: reduced };
     if (
       of === undefined || type === null || axes?.length !== 1 ||
-      dims.length !== 1 || !elements || elements.length === 0
+      dims.length !== 1 || !elements || elements.length === 0 ||
+      view.isConstant
     ) return [result];
     const sum = elements.reduce((a, b) =>
       a === null || b === null ? null : of(a, b)

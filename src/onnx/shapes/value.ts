@@ -53,14 +53,18 @@ export function isInteger(type: PlainType | null): boolean {
 }
 
 /**
- * A small tensor of integers by its elements, a constant where all are numbers.
+ * A small tensor of integers by its elements, a constant where all are numbers. One that its type or a number cannot
+ * hold is not known: integers wrap around.
  * @param dims as many as elements, or a scalar's
  */
 export function elementsValue(
   type: PlainType,
   dims: readonly number[],
-  elements: readonly (Dim | null)[],
+  given: readonly (Dim | null)[],
 ): InferredValue {
+  const elements = given.map((one) =>
+    typeof one === "number" && !isHeld(type, one) ? null : one
+  );
   if (elements.length !== elementCount(dims)) {
     throw new RangeError(
       `${elements.length} elements do not fill [${dims.join(", ")}]`,
@@ -78,6 +82,11 @@ export function elementsValue(
       constant: plainOf(type, dims, numbers),
     }),
   };
+}
+
+function isHeld(type: PlainType, one: number): boolean {
+  return Number.isSafeInteger(one) &&
+    numbersOf(plainOf(type, [], [one]))[0] === one;
 }
 
 /** The single element of a constant; undefined for anything else. */
