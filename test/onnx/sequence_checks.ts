@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { OnnxModel } from "../../src/onnx/ir.ts";
 import type { OnnxCellModel } from "../../src/onnx/model.ts";
 import { runPlainGraph } from "../../src/onnx/plain_graph.ts";
-import type { PlainTensor } from "../../src/tensor/plain_tensor.ts";
+import { numbersOf, type PlainTensor } from "../../src/tensor/plain_tensor.ts";
 import type { TensorData } from "../../src/tensor/tensor.ts";
 import { runRequests } from "../run_requests.ts";
 
@@ -25,10 +25,10 @@ export function near(
   what: string,
 ): void {
   const [result] = runRequests(model, [given(request)]);
-  for (const [name, { dims, data }] of runPlainGraph(file.graph, request)) {
+  for (const [name, wanted] of runPlainGraph(file.graph, request)) {
     const found = result[name];
-    assert.deepEqual(found.shape, dims, `${what}: ${name}`);
-    (data as Float32Array).forEach((value, at) =>
+    assert.deepEqual(found.shape, wanted.dims, `${what}: ${name}`);
+    numbersOf(wanted).forEach((value, at) =>
       assert(
         Math.abs(Number(found.data[at]) - value) <= 2e-5,
         `${what}: ${name}[${at}] is ${found.data[at]}, expected ${value}`,

@@ -143,9 +143,11 @@ const slopes: NodeLowering = (view) => {
 
 /** x if its type stays, and nothing else. */
 const same: NodeLowering = (view) => {
-  const { type } = view.operand();
+  const { type, canLie } = view.operand();
   const to = view.around.known(view.node.outputs[0]).type;
-  return type === to && !view.wants(1) ? view.operand().any : undefined;
+  return type === to && canLie && !view.wants(1)
+    ? view.operand().any
+    : undefined;
 };
 
 export const ELEMENTWISE: Readonly<Record<string, NodeLowering>> = {

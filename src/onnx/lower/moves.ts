@@ -13,8 +13,8 @@ import {
   type Operand,
 } from "./operand.ts";
 
-function isWord({ type }: Operand): boolean {
-  return type === "float32" || type === "int32";
+function isWord({ type, canLie }: Operand): boolean {
+  return canLie && (type === "float32" || type === "int32");
 }
 
 /** Axes that an image or signal has in ONNX's order, as they lie. */
@@ -100,9 +100,7 @@ export function concatAxis(
 
 const concat: NodeLowering = (view) => {
   const operands = view.operands.filter(({ elements }) => elements > 0);
-  // Rows that all requests share are of floats.
-  const isRow = (x: Operand) => x.constant ? x.type === "float32" : isWord(x);
-  if (!operands.every(isRow) || operands.length === 0) return undefined;
+  if (!operands.every(isWord) || operands.length === 0) return undefined;
   const { op } = view;
   const axis = view.axis(view.int("axis", 0));
   const { rank } = operands[0];
@@ -202,6 +200,7 @@ const gather: NodeLowering = (view) => {
 
 const reshape: NodeLowering = (view) => {
   const x = view.operand();
+  if (!x.canLie) return undefined;
   const { op } = view;
   const dims = view.dims();
   const [from, to] = [x.imageSize, imageSizeOf(dims)];

@@ -57,6 +57,11 @@ export class Operand implements KnownValue {
     return this.dims.length;
   }
 
+  /** Whether it can lie in rows: those that all requests share are of floats. */
+  get canLie(): boolean {
+    return this.constant === undefined || this.type === "float32";
+  }
+
   /** Whether it lies as an image. */
   get isImage(): boolean {
     return this.#image !== undefined;
