@@ -99,7 +99,7 @@ export function activate(code: i32, x: v128): v128 {
   }
 }
 
-/** max(x, 0) with 0 for -0 and NaN kept. */
+/** max(x, 0); -0 and NaN are kept. */
 // @ts-ignore: decorator
 @inline export function relu4(x: v128): v128 {
   return f32x4.pmax(x, v128.splat<f32>(0));

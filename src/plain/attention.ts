@@ -135,10 +135,10 @@ function biasOf(
   return bias;
 }
 
-/** A lane of scores, to probabilities; all 0 where no key is attended to. */
+/** A lane of scores, to probabilities; all 0 where no key is attended to, NaN where one is and no score is above minus infinity. */
 function probabilities(scores: Float64Array, isMasked: boolean): void {
   const most = scores.reduce((a, b) => Math.max(a, b), -Infinity);
-  if (isMasked || most === -Infinity) {
+  if (isMasked) {
     scores.fill(0);
     return;
   }
@@ -190,7 +190,8 @@ const Attention: PlainOperator = {
       let isMasked = true;
       for (let i = 0; i < keys; i++) {
         const more = bias[row * keys + i];
-        lane[i] += more;
+        // What is left out counts for nothing, whatever it holds, as in kernels.
+        lane[i] = more === -Infinity ? more : lane[i] + more;
         if (more !== -Infinity) isMasked = false;
       }
       show(2);
@@ -199,6 +200,7 @@ const Attention: PlainOperator = {
       for (let i = 0; i < width; i++) {
         let sum = 0;
         for (let key = 0; key < keys; key++) {
+          if (bias[row * keys + key] === -Infinity) continue;
           sum += lane[key] * v.data[(kvHead * keys + key) * width + i];
         }
         y.data[row * width + i] = isMasked ? 0 : sum;

@@ -58,7 +58,7 @@ export interface ElementwiseOperators {
   /** min(max(x, bounds.min), bounds.max). */
   Clip(x: Value, bounds: ClipBounds): Value;
   /**
-   * alpha x where x is below 0.
+   * alpha x where x is below 0. Of alpha 0 it is Relu, 0 of minus infinity, too, where ONNX's is NaN.
    * @param alpha from 0 to 1; default 0.01
    */
   LeakyRelu(x: Value, alpha?: number): Value;

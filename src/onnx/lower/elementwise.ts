@@ -4,6 +4,7 @@ import type { Value } from "../../graph/operator.ts";
 import { broadcastDims } from "../../plain/layout.ts";
 import type { PlainTensor } from "../../tensor/plain_tensor.ts";
 import { isShape, tensor } from "../../tensor/tensor.ts";
+import { attributeOf } from "../ir.ts";
 import { besideEachOther } from "./broadcast.ts";
 import type { LoweredNode, NodeLowering } from "./lowered_node.ts";
 import { imageSizeOf, Operand } from "./operand.ts";
@@ -60,10 +61,7 @@ const binary = (name: Binary): NodeLowering => (view) => {
 const clip: NodeLowering = (view) => {
   if (view.operand().type !== "float32") return undefined;
   const bound = (i: number, name: string): number | null | undefined => {
-    if (view.version < 11) {
-      const given = view.float(name, NaN);
-      return Number.isNaN(given) ? undefined : given;
-    }
+    if (view.version < 11) return attributeOf(view.node, name, "float");
     if (!view.has(i)) return undefined;
     const given = view.constant(i);
     return given?.type === "float32" && given.data.length === 1
@@ -181,7 +179,8 @@ export const ELEMENTWISE: Readonly<Record<string, NodeLowering>> = {
   Elu: unary((op, x, view) => exponentialBelow(op, x, view.float("alpha", 1))),
   Celu: unary((op, x, view) => {
     const alpha = view.float("alpha", 1);
-    return alpha > 0 ? exponentialBelow(op, x, alpha, alpha) : undefined;
+    const isWidth = alpha > 0 && Number.isFinite(Math.fround(1 / alpha));
+    return isWidth ? exponentialBelow(op, x, alpha, alpha) : undefined;
   }),
   Mish: unary(mish),
   PRelu: slopes,

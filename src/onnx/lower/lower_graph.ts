@@ -226,6 +226,14 @@ function rowDims(dims: readonly number[], at: Place): readonly number[] {
 /** Operators of which a constant may be infinite. */
 const COMPARES: ReadonlySet<string> = new Set(["Max", "Min", "Clip"]);
 
+/** Whether a node's attributes are finite, as constants of kernels are; plain TypeScript takes any. */
+function hasFiniteFloats({ op, domain, attributes }: OnnxNode): boolean {
+  if (domain !== "" || COMPARES.has(op)) return true;
+  return [...attributes.values()].every((attribute) =>
+    attribute.kind !== "float" || Number.isFinite(attribute.value)
+  );
+}
+
 class GraphLowering implements Around {
   readonly #operands = new Map<string, Operand>();
   readonly #readers = new Map<string, OnnxNode[]>();
@@ -283,7 +291,9 @@ class GraphLowering implements Around {
       name === "" || this.#isSize(node, name) ||
       !this.known(name).dims.includes(0) &&
         (COMPARES.has(node.op) || this.isFinite(name));
-    if (!lowering || !node.inputs.every(isRow)) return undefined;
+    if (!lowering || !hasFiniteFloats(node) || !node.inputs.every(isRow)) {
+      return undefined;
+    }
     const view = new LoweredNode(node, this.op, this);
     const made = lowering(view);
     if (made === undefined) return undefined;

@@ -115,7 +115,7 @@ export const MUTANTS: MutantList = [
   {
     id: "plain.masked-row",
     file: "src/plain/attention.ts",
-    from: "if (isMasked || most === -Infinity) {",
+    from: "if (isMasked) {",
     to: "if (false) {",
     tests: [SEQUENCES],
     why: "a query without keys has probabilities 0, not NaN (Attention-24)",
