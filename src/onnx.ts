@@ -52,6 +52,7 @@ export type {
 } from "./onnx/quantize/quantize_file.ts";
 export { readModel } from "./onnx/read/read_model.ts";
 export type { ReadOptions } from "./onnx/read/read_model.ts";
+export type { GivenConstant, GivenConstants } from "./onnx/given_constants.ts";
 export type { GivenSizes } from "./onnx/sizes.ts";
 export { plainTensor } from "./tensor/plain_tensor.ts";
 export type {

@@ -5,7 +5,12 @@ import { POLICIES } from "../policy/registry.ts";
 import { wrap } from "../report/wrap.ts";
 import { DEFAULT_MODELS } from "./bench_models.ts";
 import { isFile } from "./onnx_built.ts";
-import { type FileOptions, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
+import {
+  FILE_OPTIONS,
+  type FileOptions,
+  ONNX_HELP,
+  ONNX_OPTIONS,
+} from "./onnx_file.ts";
 import { INPUT_OPTION } from "./onnx_inputs.ts";
 import {
   BATCH_MAX,
@@ -200,6 +205,7 @@ export function measuredFile(
     size = [],
     "size-max": sizeMax = [],
     shape = [],
+    constant = [],
     cells,
     input = [],
   }: FileOptions & {
@@ -212,7 +218,7 @@ export function measuredFile(
     );
   }
   return {
-    ...{ path, size, "size-max": sizeMax, shape, input },
+    ...{ path, size, "size-max": sizeMax, shape, constant, input },
     ...(cells !== undefined && { cells }),
   };
 }
@@ -226,8 +232,8 @@ export function refuseFileOptions(
   values: FileOptions & { readonly input?: readonly string[] },
   isClass = true,
 ): void {
-  const options = ["size-max", "shape", "cells", "input"] as const;
-  for (const option of isClass ? options : ["size", ...options] as const) {
+  for (const option of [...FILE_OPTIONS, "input"] as const) {
+    if (option === "size" && isClass) continue;
     if (values[option] === undefined) continue;
     throw new UsageError(`--${option} goes with a file${see(command)}`);
   }

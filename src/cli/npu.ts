@@ -55,7 +55,12 @@ import {
   WALKED_WORDS_MAX,
 } from "./limits.ts";
 import { zeroElements } from "./onnx_inputs.ts";
-import { loadFile, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
+import {
+  FILE_OPTIONS,
+  loadFile,
+  ONNX_HELP,
+  ONNX_OPTIONS,
+} from "./onnx_file.ts";
 import { integerOf, integerOption, readOptions } from "./options.ts";
 import { EXIT, print, progress, reportError, UsageError } from "./terminal.ts";
 import {
@@ -321,7 +326,7 @@ async function networkOf(flags: Flags): Promise<Network> {
     );
   }
   if (file !== undefined) return await fileNetwork(file, flags);
-  for (const option of ["size", "size-max", "shape", "cells"] as const) {
+  for (const option of FILE_OPTIONS) {
     if (flags[option] === undefined) continue;
     throw new RangeError(`--${option} goes with MODEL.onnx only`);
   }

@@ -5,7 +5,7 @@ import type {
   OnnxDecoder,
 } from "../onnx/decoder/decoder_model.ts";
 import { loadOnnx } from "../onnx/load.ts";
-import { loading, sidesOf, sizesOf } from "./onnx_file.ts";
+import { constantsOf, loading, sidesOf, sizesOf } from "./onnx_file.ts";
 import { integerOf, seedOption } from "./options.ts";
 import { UsageError } from "./terminal.ts";
 
@@ -59,6 +59,7 @@ interface DecoderFile extends Draws {
   readonly size?: readonly string[];
   readonly "size-max"?: readonly string[];
   readonly shape?: readonly string[];
+  readonly constant?: readonly string[];
   readonly cells?: string;
   readonly state?: readonly string[];
   readonly stop?: string;
@@ -93,6 +94,7 @@ export function loadDecoder(
   return loading(command, path, (path) =>
     loadOnnx(path, {
       sizes: sizesOf("size", size),
+      ...constantsOf(given.constant),
       decoder: {
         ...(state && {
           states: Object.fromEntries(

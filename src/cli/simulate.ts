@@ -33,7 +33,7 @@ Runs policies on virtual time with a given cost table. The configuration is JSON
     "log": false
   }
 
-"model" may also be {"file": "MODEL.onnx"}, with "size", "shape" (lists) and "cells" as shoal inspect takes them.
+"model" may also be {"file": "MODEL.onnx"}, with "size", "shape", "constant" (lists) and "cells" as shoal inspect takes them.
 "cost" is {"constantNs": N}, {"tablesNs": {CELL: [[rows, ns], ...]}}, "*" for any cell, or
 {"profile": FILE} as shoal profile or shoal npu --profile saved it; a policy's "profile" may be such a FILE, too.
 Files are looked for from where the command is run, not from where the configuration lies.

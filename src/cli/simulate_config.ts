@@ -52,6 +52,7 @@ const SCHEMA = z.strictObject({
       size: z.array(z.string()).default([]),
       sizeMax: z.array(z.string()).default([]),
       shape: z.array(z.string()).default([]),
+      constant: z.array(z.string()).default([]),
       cells: z.string().optional(),
     }),
   ]),
@@ -210,7 +211,7 @@ function registryModel(
 
 /** Requests to a file are all alike where its sizes are fixed, and drawn where one is free. */
 async function fileModel(
-  { file, size, sizeMax, shape, cells }: Extract<
+  { file, size, sizeMax, shape, constant, cells }: Extract<
     SimulateConfig["model"],
     { file: string }
   >,
@@ -224,7 +225,7 @@ async function fileModel(
     );
   }
   return await builtFile("shoal simulate", file, {
-    ...{ size, "size-max": sizeMax, shape },
+    ...{ size, "size-max": sizeMax, shape, constant },
     ...(cells !== undefined && { cells }),
   }, seed);
 }

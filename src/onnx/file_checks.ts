@@ -16,7 +16,7 @@ export const FILE_CHECKS = {
   constants: (option: string, value: unknown) => {
     if (value instanceof Map) return;
     throw new TypeError(
-      `"${option}" is a Map of tensors, got ${describe(value)}`,
+      `"${option}" is a Map of tensors or numbers, got ${describe(value)}`,
     );
   },
   sizes: isRecord,

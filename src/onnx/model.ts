@@ -6,6 +6,7 @@ import type { Model, ModelRows } from "../graph/model.ts";
 import type { OutputTypes } from "../graph/result.ts";
 import { checkStream, type StreamSpec } from "../graph/stream_model.ts";
 import type { PlainTensor } from "../tensor/plain_tensor.ts";
+import { constantTensors, type GivenConstants } from "./given_constants.ts";
 import { type CellSize, cutsOf } from "./cuts.ts";
 import {
   checkInputs,
@@ -47,10 +48,10 @@ export interface ModelOptions extends GivenSizes {
    */
   cells?: CellSize;
   /**
-   * Values in place of the file's, by name: weights that a file leaves out, inputs that are the same in every request.
-   * Default none.
+   * Values in place of the file's, by name: weights that a file leaves out, inputs that are the same in every request
+   * and that numbers alone are enough of, `new Map([["sr", 16_000]])`. Default none.
    */
-  constants?: ReadonlyMap<string, PlainTensor>;
+  constants?: GivenConstants;
   /**
    * Makes it a model of streams (`ServingEngine.open`): inputs that are states, each with the output that it is in the
    * next frame, as `{ stateIn: "stateOut" }`. Frames bring the other inputs and give the other outputs.
@@ -100,10 +101,11 @@ export function onnxModel(
   file: OnnxModel,
   options: ModelOptions = {},
 ): OnnxCellModel {
-  const { name = file.label, cells, constants, states, ...sizes } =
+  const { name = file.label, cells, constants: given, states, ...sizes } =
     checkedOptions("loadOnnx", options, MODEL_CHECKS);
   const place = new Place(file.label);
-  const dims = sizesOf(file.graph, sizes, place);
+  const constants = given && constantTensors(file.graph, given, sizes, place);
+  const dims = sizesOf(file.graph, sizes, place, constants);
   const free = freeOf(sizes.sizesMax);
   const { model, values, emptied } = simplify(
     { ...file, graph: withOutputs(file.graph) },

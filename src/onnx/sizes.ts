@@ -27,11 +27,16 @@ const LENGTH_MAX = 2 ** 16;
 /** What is wrong with an input of which nothing is said. */
 export const NO_TYPE = "the file does not say the type of its elements";
 
-/** Dims of every input of a graph: numbers, but for a free axis. @throws OnnxError naming input and axis where a size is not known */
+/**
+ * Dims of every input of a graph that requests bring: numbers, but for a free axis.
+ * @param fixed inputs that are constants
+ * @throws OnnxError naming input and axis where a size is not known
+ */
 export function sizesOf(
   { inputs }: OnnxGraph,
   { sizes = {}, sizesMax = {}, shapes = {} }: GivenSizes,
   place: Place,
+  fixed: ReadonlyMap<string, unknown> = new Map(),
 ): Map<string, readonly DeclaredDim[]> {
   const named = new Set<unknown>(inputs.flatMap(({ dims }) => dims ?? []));
   for (const [name, size] of Object.entries({ ...sizes, ...sizesMax })) {
@@ -62,7 +67,7 @@ export function sizesOf(
     ...free && { [free.name]: free.name },
   };
   const dims = new Map(
-    inputs.map((input) =>
+    inputs.filter(({ name }) => !fixed.has(name)).map((input) =>
       [input.name, dimsOf(input, known, shapes, place)] as const
     ),
   );

@@ -11,7 +11,7 @@ import type { Value } from "../../graph/operator.ts";
 import { checkKeys, checkObject, readTokens } from "../../models/checks.ts";
 import { BEHIND_PROMPT, readMaxSteps } from "../../models/seq2seq_input.ts";
 import { runPlain } from "../../plain/registry.ts";
-import type { PlainTensor } from "../../tensor/plain_tensor.ts";
+import { constantTensors, type GivenConstants } from "../given_constants.ts";
 import { elementCount, tensor } from "../../tensor/tensor.ts";
 import {
   checkInputs,
@@ -93,8 +93,8 @@ export interface DecoderModelOptions extends GivenSizes {
   readonly name?: string;
   /** What its inputs and outputs are; nothing of it is needed where they have the names that exporters give them. */
   readonly decoder: DecoderOptions;
-  /** Values in place of the file's, by name: weights that a file leaves out, or inputs that are always the same. */
-  readonly constants?: ReadonlyMap<string, PlainTensor>;
+  /** As of other files: weights that a file leaves out, or inputs that are always the same. */
+  readonly constants?: GivenConstants;
 }
 
 /** What is added to scores of tokens that are never chosen. */
@@ -122,7 +122,8 @@ export function decoderModel(
     ]);
   const given = checkedDecoder(decoder);
   const place = new Place(file.label);
-  const whole = withConstants(file, constants);
+  const tensors = constantTensors(file.graph, constants, sizes, place);
+  const whole = withConstants(file, tensors);
   const step = decoderStep(whole, given, sizes, place);
   for (const id of [...given.stop ?? [], ...given.banned ?? []]) {
     if (id < step.vocabulary) continue;

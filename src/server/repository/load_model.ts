@@ -240,7 +240,8 @@ async function onnxFile(
     opened,
     (external) => readModel(bytes, { label, external }),
   );
-  const { sizes, sizes_max: sizesMax, shapes, cells, states } = settings;
+  const { sizes, sizes_max: sizesMax, shapes, cells, states, constants } =
+    settings;
   const isDecoder = settings.decoder !== undefined ||
     isText && text.kind === "decoder" && !text.isEncoderDecoder;
   const given = {
@@ -248,6 +249,7 @@ async function onnxFile(
     ...(sizes && { sizes }),
     ...(shapes && { shapes }),
     ...(sizesMax && { sizesMax }),
+    ...(constants && { constants: new Map(Object.entries(constants)) }),
   };
   if (isDecoder) {
     const decoder = decoderOptions(settings, text);

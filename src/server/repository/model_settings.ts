@@ -8,6 +8,7 @@ import { MODELS } from "../../models/registry.ts";
 
 const size = z.int().min(1).max(2 ** 30);
 const sizes = z.record(z.string(), size);
+const number = z.union([z.number(), z.boolean()]);
 const ids = z.array(z.int().min(0));
 
 /** Triton's names of element types. */
@@ -59,6 +60,12 @@ export const MODEL_SETTINGS = z.strictObject({
   ),
   shapes: z.record(z.string(), z.array(size)).optional().describe(
     "Sizes of all axes of an input that a file leaves open",
+  ),
+  constants: z.record(
+    z.string(),
+    z.union([number, z.array(number)]),
+  ).optional().describe(
+    "Inputs that are the same in every request, which then do not bring them: a number, or one for each element",
   ),
   cells: z.union([z.enum(["layer", "model"]), z.int().min(0)]).optional()
     .describe("How large cells are, see docs/onnx.md"),

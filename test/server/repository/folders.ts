@@ -17,6 +17,18 @@ export function scaleFile(w: number): Uint8Array<ArrayBuffer> {
   });
 }
 
+/** y = x w, of which a request brings both unless w is a constant. */
+export const PRODUCT_FILE = writeModel({
+  graph: {
+    inputs: [
+      { name: "x", type: "float32", dims: ["rows", 2] },
+      { name: "w", type: "float32", dims: [1, 1] },
+    ],
+    outputs: [{ name: "y" }],
+    nodes: [node("Mul", ["x", "w"], ["y"])],
+  },
+});
+
 /** sum = x + before, which is before in the next frame. */
 export const STREAM_FILE = writeModel({
   graph: {

@@ -11,6 +11,7 @@ import type { ModelFiles } from "../../../src/server/repository/model_files.ts";
 import { Repository } from "../../../src/server/repository/repository.ts";
 import { seededWeights } from "../../../src/tensor/weights.ts";
 import {
+  PRODUCT_FILE,
   safetensors,
   scaleFile,
   STREAM_FILE,
@@ -33,6 +34,8 @@ Deno.test("folders become models, of each kind", async () => {
     },
   });
   await withFolder((folder) => {
+    folder.write("fixed/model.onnx", PRODUCT_FILE);
+    folder.write("fixed/shoal.json", { constants: { w: 7 } });
     folder.write("scale/model.onnx", scaleFile(3));
     folder.write("sums/model.onnx", STREAM_FILE);
     folder.write("sums/config.json", {
@@ -73,6 +76,7 @@ Deno.test("folders become models, of each kind", async () => {
       { name, version, kind },
     ) => [name, version, kind]);
     assert.deepEqual(kinds, [
+      ["fixed", "1", "tensors"],
       ["many", "3", "tensors"],
       ["many", "12", "tensors"],
       ["scale", "1", "tensors"],
@@ -81,6 +85,7 @@ Deno.test("folders become models, of each kind", async () => {
       ["words", "1", "embedding"],
     ]);
     assert.deepEqual(await scaled(ask, "/v2/models/scale/infer"), [3, 6]);
+    assert.deepEqual(await scaled(ask, "/v2/models/fixed/infer"), [7, 14]);
     assert.deepEqual(await scaled(ask, "/v2/models/many/infer"), [120, 240]);
     assert.deepEqual(await scaled(ask, "/v2/models/many/versions/3/infer"), [
       30,
