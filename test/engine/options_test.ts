@@ -296,6 +296,32 @@ Deno.test("KernelTeam refuses options that are not", async () => {
         message: '"kernelScratch" is an object, got 64',
       },
       {
+        with: { kernelScratch: { address: undefined, variants: 0 } },
+        name: "RangeError",
+        message:
+          /of "kernelScratch" lie inside memory, 16-byte aligned, .*; undefined of /,
+      },
+      {
+        with: { kernelScratch: { address: 16, variants: 0 } },
+        name: "RangeError",
+        message: /from shoal_static_end\(\) = \d+ on .*; 16 of \d+ does not do/,
+      },
+      {
+        with: { kernelScratch: { address: 2 ** 30, variants: 0 } },
+        name: "RangeError",
+        message: /; 1073741824 of \d+ does not do/,
+      },
+      {
+        with: { kernelScratch: { address: 2 ** 19 + 8, variants: 0 } },
+        name: "RangeError",
+        message: /; 524296 of \d+ does not do/,
+      },
+      {
+        with: { kernelScratch: { address: 64, variants: 4 } },
+        name: "RangeError",
+        message: /variants of "kernelScratch" are 0 to 3, got 4/,
+      },
+      {
         with: { onFatal: true },
         name: "TypeError",
         message: '"onFatal" is a function, got true',

@@ -20,7 +20,11 @@ import {
   type TeamPlace,
   type TeamPlan,
 } from "../../kernels/team/block.ts";
-import { NO_SCRATCH, type ScratchPlace } from "../../kernels/module/scratch.ts";
+import {
+  ALL_VARIANTS,
+  NO_SCRATCH,
+  type ScratchPlace,
+} from "../../kernels/module/scratch.ts";
 import {
   TeamLeader,
   type TeamWays,
@@ -158,8 +162,16 @@ export class KernelTeam {
           `${describe(address)} of ${memory.buffer.byteLength} does not do`,
       );
     }
-    prepareTeam(memory, place);
     const { address: scratch, variants } = options.kernelScratch ?? NO_SCRATCH;
+    if (scratch !== 0 || variants !== 0) {
+      checkScratch(options.kernelScratch!, {
+        each: kernels.shoal_scratch_bytes(variants),
+        memory: memory.buffer.byteLength,
+        free,
+        place,
+      });
+    }
+    prepareTeam(memory, place);
     const scratchOf = (thread: number): ScratchPlace => ({
       address: scratch &&
         scratch + thread * kernels.shoal_scratch_bytes(variants),
@@ -205,6 +217,39 @@ export class KernelTeam {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+/** @throws RangeError when kernels would write over what is not theirs, or beyond the memory */
+function checkScratch(
+  { address, variants }: ScratchPlace,
+  { each, memory, free, place }: {
+    /** Bytes of a thread. */
+    readonly each: number;
+    readonly memory: number;
+    readonly free: number;
+    readonly place: TeamPlace;
+  },
+): void {
+  if (![0, 1, 2, ALL_VARIANTS].includes(variants)) {
+    throw new RangeError(
+      `The variants of "kernelScratch" are 0 to ${ALL_VARIANTS}, got ${
+        describe(variants)
+      }`,
+    );
+  }
+  const bytes = place.threads * each;
+  const end = address + bytes;
+  const isApart = end <= place.address ||
+    address >= place.address + teamBytes(place);
+  const fits = Number.isInteger(address) && address % 16 === 0 &&
+    address >= free && end <= memory && isApart;
+  if (fits) return;
+  throw new RangeError(
+    `The ${bytes} bytes of "kernelScratch" lie inside memory, 16-byte aligned, from shoal_static_end() = ${free} on ` +
+      `and apart from the team's; ${
+        describe(address)
+      } of ${memory} does not do`,
+  );
 }
 
 function filledIn(
