@@ -14,7 +14,13 @@ import {
   type SearchObjective,
 } from "../policy/e2bird/offline.ts";
 import { checkedBy } from "./checked_by.ts";
-import { checkApart, parseJson, readText, writeText } from "./files.ts";
+import {
+  checkApart,
+  checkWritable,
+  parseJson,
+  readText,
+  writeText,
+} from "./files.ts";
 import { DURATION_NS_MAX, LOAD_MAX, LOADS_MAX } from "./limits.ts";
 import { integersOption, oneName, readOptions, see } from "./options.ts";
 import { print, progress, UsageError } from "./terminal.ts";
@@ -68,7 +74,10 @@ export function ebird(args: string[]): Promise<number> {
       `One of --network and --profile is needed${see("shoal ebird")}`,
     );
   }
-  if (values.out !== undefined) checkApart(values.out, [values.profile]);
+  if (values.out !== undefined) {
+    checkApart(values.out, [values.profile]);
+    checkWritable(values.out);
+  }
   const objective: SearchObjective = oneName(
     "--objective",
     values.objective,

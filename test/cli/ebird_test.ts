@@ -66,3 +66,12 @@ Deno.test("shoal ebird names what is wrong", () => {
   );
   refused(["--profile", "nowhere.json"], /Cannot read nowhere.json/);
 });
+
+Deno.test("shoal ebird looks whether it can write before it searches", () => {
+  const out = join(tmpdir(), crypto.randomUUID(), "engine.json");
+  assert.throws(
+    // What is searched is looked at later.
+    () => ebird(["--network", "resnet152", "--totals", "x", "--out", out]),
+    /Cannot write .*engine\.json/,
+  );
+});
