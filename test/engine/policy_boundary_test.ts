@@ -174,6 +174,7 @@ Deno.test("a launch or a wait that cannot be is named, and ends the engine", asy
       { steps: [{ cell, nodes: [] }], paddedRows: 4 },
       /a node in one of its steps, got 0/,
     ],
+    [{ tail: null }, /a "tail" of "cells" and "requests", or none, got null/],
     [{ tail: { requests: [] } }, /a list of "cells", got undefined/],
     [{ tokens: "a" }, /a list of "tokens", got "a"/],
     [{ notes: 7 }, /a list of "notes", got 7/],

@@ -48,6 +48,9 @@ export function checkLaunch(
   if (release !== "step" && release !== "end") {
     throw mistake(name, '"release" "step" or "end"', release);
   }
+  if (tail === null) {
+    throw mistake(name, 'a "tail" of "cells" and "requests", or none', tail);
+  }
   const { cells, requests } = tail ?? { cells: [], requests: [] };
   const lists = { tokens, notes, cells, requests };
   for (const [key, list] of Object.entries(lists)) {
