@@ -78,9 +78,9 @@ function webWorker(name: string): Worker {
   });
 }
 
-/** For Node, and for messages; a bundler need not see it a second time. */
-function workerUrl(here = import.meta.url): URL {
-  return new URL("./worker_main.ts", here);
+/** For Node, and for messages. Bundlers for servers see no worker in Node's own, but a file that has to come along. */
+function workerUrl(): URL {
+  return new URL("./worker_main.ts", import.meta.url);
 }
 
 /** Why a file of ours may not be where it belongs. */
@@ -94,7 +94,15 @@ function wayOut(): string {
 /** Whether the runtime has worker threads at all: service workers have none, however their page is served. */
 export function hasWorkers(): boolean {
   return typeof Worker === "function" ||
-    nodeModule("node:worker_threads") !== undefined;
+    nodeModule("node:worker_threads") !== undefined && mayHaveThreads();
+}
+
+/** Whether Node's permission model, where it is switched on, lets this process start threads. */
+export function mayHaveThreads(): boolean {
+  const { permission } = (nodeModule("node:process") ?? {}) as {
+    permission?: { has(scope: string): boolean };
+  };
+  return permission?.has("worker") ?? true;
 }
 
 /** Threads of Node's, where there are none of the Web's. */
@@ -123,8 +131,15 @@ export function spawnWorker(listeners: WorkerListeners): WorkerHandle {
   if (typeof Worker === "function") return spawnWebWorker(listeners);
   const { Worker: NodeWorker } = nodeThreads();
   const worker = new NodeWorker(workerUrl(), threadOptions());
-  worker.on("message", listeners.onMessage);
-  worker.on("error", (error) => listeners.onError(error as Error));
+  let started = false;
+  worker.on("message", (message) => {
+    started = true;
+    listeners.onMessage(message);
+  });
+  worker.on("error", (error) => {
+    const cause = error as Error;
+    listeners.onError(started ? cause : notStarted(cause.message, { cause }));
+  });
   worker.on("exit", listeners.onGone);
   return {
     tellsEnd: true,

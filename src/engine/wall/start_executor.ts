@@ -1,7 +1,7 @@
 import { supports } from "../../kernels/module/features.ts";
 import type { TensorOptions } from "../tensors/tensor_options.ts";
 import { InlineExecutor } from "./inline_executor.ts";
-import { hasWorkers } from "./runtime.ts";
+import { hasWorkers, mayHaveThreads } from "./runtime.ts";
 import { TensorExecutor } from "./tensor_executor.ts";
 import type { WallExecutor } from "./wall_executor.ts";
 
@@ -42,6 +42,9 @@ function obstacle(engine: TensorOptions["engine"]): string {
     return "Threads need memory that they share. In a page that is where crossOriginIsolated is true: " +
       `serve it with the headers "Cross-Origin-Opener-Policy: same-origin" and ` +
       `"Cross-Origin-Embedder-Policy: require-corp"`;
+  }
+  if (!mayHaveThreads()) {
+    return "Node's permission model keeps threads back: allow them with --allow-worker";
   }
   return hasWorkers()
     ? "Workers are heard of by Atomics.waitAsync, which this runtime does not have yet: take a newer one"
