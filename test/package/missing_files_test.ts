@@ -76,6 +76,32 @@ for (const format of ["cjs", "iife"] as const) {
   });
 }
 
+Deno.test("an engine where no WebAssembly is compiled says so", async () => {
+  using stranger = new Stranger({
+    "main.js": ENGINE,
+    "run.cjs": `const { createContext, runInContext } = require("node:vm");
+const { readFileSync } = require("node:fs");
+const host = { console, URL, TextEncoder, TextDecoder };
+const rules = { codeGeneration: { strings: true, wasm: false } };
+runInContext(readFileSync("bundle.js", "utf8"), createContext(host, rules));
+`,
+  });
+  cpSync(`${ROOT}build/dist`, stranger.path("dist"), { recursive: true });
+  await build({
+    entryPoints: [stranger.path("main.js")],
+    outfile: stranger.path("bundle.js"),
+    bundle: true,
+    format: "iife",
+    logLevel: "error",
+    logOverride: { "empty-import-meta": "silent" },
+  }).finally(() => stop());
+  const { stdout } = stranger.run("node", "run.cjs");
+  assert.match(
+    stdout,
+    /^This host compiles no WebAssembly .*disallowed by embedder.*'wasm-unsafe-eval'.*instantiateKernels/,
+  );
+});
+
 const PAGE = `<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'">
 <script type="module" src="main.js"></script>

@@ -1,4 +1,4 @@
-import { supports } from "../../kernels/module/features.ts";
+import { requireCompiler, supports } from "../../kernels/module/features.ts";
 import type { TensorOptions } from "../tensors/tensor_options.ts";
 import { InlineExecutor } from "./inline_executor.ts";
 import { hasWorkers, mayHaveThreads } from "./runtime.ts";
@@ -9,8 +9,10 @@ import type { WallExecutor } from "./wall_executor.ts";
  * The executor that these options ask for: `workers: 0` for the calling thread. Where threads cannot be had
  * and nobody asked for several, that is the default.
  * @throws RangeError when more threads are asked for than there can be
+ * @throws Error where the host does not let WebAssembly be compiled
  */
 export function startExecutor(options: TensorOptions): Promise<WallExecutor> {
+  requireCompiler();
   const { workers, threadsPerWorker = 1, engine } = options;
   if (workers === 0) {
     if (threadsPerWorker === 1) return InlineExecutor.start(options);

@@ -66,6 +66,25 @@ export function supports(
     (feature !== "threads" || engine.sharedMemory);
 }
 
+/**
+ * Refuses hosts that compile nothing while they run. They throw for the smallest module, too.
+ * @throws Error naming what an engine needs
+ */
+export function requireCompiler(): void {
+  try {
+    new WebAssembly.Module(new Uint8Array(HEADER));
+  } catch (cause) {
+    throw new Error(
+      `This host compiles no WebAssembly while it runs (${
+        (cause as Error).message
+      }), which an engine has to: pages need 'wasm-unsafe-eval' in their policy (script-src); ` +
+        "Cloudflare's workers take only modules that are deployed with them, " +
+        "for which there is instantiateKernels of @shoal/core/kernels",
+      { cause },
+    );
+  }
+}
+
 /** Features the engine lacks, of those asked for. */
 export function missingFeatures(
   wanted: readonly EngineFeature[],
