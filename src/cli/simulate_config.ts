@@ -18,7 +18,7 @@ import { CellGraph } from "../graph/cell_graph.ts";
 import { growingCells } from "../graph/growing_cells.ts";
 import { Prng } from "../base/prng.ts";
 import { checkedBy } from "./checked_by.ts";
-import { parseJson } from "./files.ts";
+import { parseJson, readText } from "./files.ts";
 import { builtFile } from "./onnx_built.ts";
 import {
   boundedWeights,
@@ -90,6 +90,7 @@ export type SimulateConfig = z.infer<typeof SCHEMA>;
 export interface Simulation {
   readonly seed: number;
   readonly model: Model;
+  /** Names are distinct. */
   readonly policies: readonly { readonly name: string; build(): Policy }[];
   readonly workers: number;
   readonly arrivals: readonly Arrival[];
@@ -126,8 +127,9 @@ async function simulation(config: SimulateConfig): Promise<Simulation> {
     : registryModel(config.model, config);
   const { kind, ...arrivalOptions } = config.workload.arrivals;
   const { requests, deadlineNs } = config.workload;
-  const policies = config.policies.map(({ name, options }) => ({
-    name,
+  const names = distinctNames(config.policies);
+  const policies = config.policies.map(({ name, options }, i) => ({
+    name: names[i],
     build: () => POLICIES[name].build(withProfile(options)),
   }));
   for (const { name, options } of config.policies) {
@@ -142,7 +144,10 @@ async function simulation(config: SimulateConfig): Promise<Simulation> {
     }
   }
   const cost = costOf(config.cost);
-  const process = arrivals(kind, arrivalOptions);
+  const process = arrivals(
+    kind,
+    kind === "trace" ? withTrace(arrivalOptions) : arrivalOptions,
+  );
   checkProfiles(model, config.policies);
   checkRoom({
     model,
@@ -322,4 +327,28 @@ function withProfile(
   return typeof profile === "string"
     ? { ...options, profile: readProfile(profile) }
     : options;
+}
+
+/** A trace's options: its text, or the file that has it. */
+function withTrace(
+  options: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { csv, file } = options;
+  if (csv !== undefined) return options;
+  if (typeof file === "string") return { ...options, csv: readText(file) };
+  throw new RangeError(
+    `Arrivals of kind "trace" have a "file", or its text as "csv"; "file" is ${
+      describe(file)
+    }`,
+  );
+}
+
+/** Of policies that are there more than once, with other options, each has a number: `graph-1`, `graph-2`. */
+function distinctNames(policies: SimulateConfig["policies"]): string[] {
+  return policies.map(({ name }, i) => {
+    const isAlike = (other: { name: string }) => other.name === name;
+    return policies.filter(isAlike).length === 1
+      ? name
+      : `${name}-${policies.slice(0, i + 1).filter(isAlike).length}`;
+  });
 }

@@ -83,6 +83,15 @@ const MEASURES: readonly Measure[] = [
   },
 ];
 
+/** Where requests have deadlines. */
+const LATE: Measure = {
+  title: "late %",
+  meaning:
+    "requests that were refused or done after their deadline, of those that had one",
+  of: ({ metrics: { deadlines } }) =>
+    formatShare(deadlines.violated / deadlines.requests),
+};
+
 /** Against a baseline at the same load. */
 function ratioColumns(baseline: string): Column[] {
   return [
@@ -179,11 +188,15 @@ function loadShares(model: ModelResult): string {
 export function metricsTable(
   runs: readonly Pick<BenchPoint, "policy" | "metrics">[],
 ): Table {
+  const hasDeadlines = runs.some(({ metrics }) =>
+    metrics.deadlines.requests > 0
+  );
+  const measures = hasDeadlines ? [...MEASURES, LATE] : MEASURES;
   return {
-    columns: [POLICY, ...MEASURES],
+    columns: [POLICY, ...measures],
     rows: runs.map((run) => [
       { text: run.policy },
-      ...MEASURES.map(({ of }) => ({ text: of(run) })),
+      ...measures.map(({ of }) => ({ text: of(run) })),
     ]),
   };
 }

@@ -1,0 +1,107 @@
+/** `shoal simulate` and `shoal explain` as somebody who compares policies uses them. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { main } from "../../src/cli/main.ts";
+import { captured } from "./captured.ts";
+
+const CONFIG = {
+  model: { name: "lstm" },
+  policies: [{ name: "serial" }],
+  workload: {
+    requests: 3,
+    arrivals: { kind: "interval", ratePerS: 1 },
+    lengths: { fixed: 2 },
+  },
+  cost: { constantNs: 1e9 },
+};
+
+const folder = mkdtempSync(join(tmpdir(), "shoal-simulate-"));
+globalThis.addEventListener(
+  "unload",
+  () => rmSync(folder, { recursive: true }),
+);
+
+function saved(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+function shoal(command: string, config: unknown, ...options: string[]) {
+  const path = saved("config.json", JSON.stringify(config));
+  return captured(() => main([command, "--config", path, ...options]));
+}
+
+Deno.test("a trace is a file, or its text", async () => {
+  const csv = "t_seconds,input_tokens,output_tokens\n0,1,1\n10,1,2\n35,3,1\n";
+  const file = saved("trace.csv", csv);
+  const replayed = (arrivals: unknown) =>
+    shoal("simulate", {
+      ...CONFIG,
+      workload: { arrivals, lengths: { fixed: 2 } },
+    }, "--json");
+  const { code, out } = await replayed({ kind: "trace", file });
+  assert.equal(code, 0);
+  // The last of three requests comes after 35 s and takes two steps.
+  assert.equal(JSON.parse(out).runs[0].metrics.durationNs, 37e9);
+  assert.equal((await replayed({ kind: "trace", csv })).out, out);
+
+  const refused = async (arrivals: unknown, message: RegExp) => {
+    const { code, err } = await replayed(arrivals);
+    assert.equal(code, 2);
+    assert.match(err, message);
+  };
+  await refused(
+    { kind: "trace" },
+    /"trace" have a "file", or its text as "csv"; "file" is undefined/,
+  );
+  await refused(
+    { kind: "trace", file: join(folder, "none.csv") },
+    /Cannot read .*none\.csv/,
+  );
+  await refused(
+    { kind: "trace", file: saved("bad.csv", "time\n1\n") },
+    /bad\.csv:1: expected the header/,
+  );
+});
+
+Deno.test("a policy with several settings is told apart, and explained by its number", async () => {
+  const windows = {
+    ...CONFIG,
+    policies: [
+      { name: "graph", options: { windowNs: 0 } },
+      { name: "serial" },
+      { name: "graph", options: { windowNs: 5e8 } },
+    ],
+  };
+  const { out } = await shoal("simulate", windows, "--json");
+  const runs: { policy: string }[] = JSON.parse(out).runs;
+  assert.deepEqual(runs.map(({ policy }) => policy), [
+    "graph-1",
+    "serial",
+    "graph-2",
+  ]);
+  const explained = (policy: string) =>
+    shoal("explain", windows, "--request", "0", "--policy", policy);
+  assert.match((await explained("graph-1")).out, /: 2000 ms in all/);
+  assert.match((await explained("graph-2")).out, /: 2500 ms in all/);
+  assert.match(
+    (await explained("graph")).err,
+    /--policy is graph-1 or serial or graph-2, got "graph"/,
+  );
+});
+
+Deno.test("a table of requests with deadlines says how many were late", async () => {
+  // One a second, of two seconds each: the second waits for one, the third for two.
+  const { workload } = CONFIG;
+  const withDeadline = (deadlineNs?: number) =>
+    shoal("simulate", { ...CONFIG, workload: { ...workload, deadlineNs } });
+  assert.doesNotMatch((await withDeadline()).out, /late %/);
+  const { out } = await withDeadline(2e9);
+  assert.match(
+    out,
+    /policy +spec % +busy % +late %\n.*\nserial +0\.0 +100\.0 +66\.7\n/,
+  );
+});
