@@ -1,4 +1,14 @@
-import { finiteNonNegative, finitePositive } from "../base/checked_options.ts";
+import {
+  finiteNonNegative,
+  finitePositive,
+  number,
+} from "../base/checked_options.ts";
+
+/** Whether a batch can fill such a share of a device: a sum of shares may be rounded to a little more than all of it. */
+export const isShare = (demand: number): boolean =>
+  demand >= 0 && demand <= 1 + 1e-6;
+
+const share = number("a share of the device, from 0 to 1", isShare);
 
 /**
  * Concurrent work on one device: while all that runs asks for more than the device has, everything is
@@ -93,7 +103,7 @@ export function coRunNs(
   const device = new SharedCapacity<number>(interference);
   jobs.forEach(({ aloneNs, demand }, i) => {
     finiteNonNegative("aloneNs", aloneNs);
-    finiteNonNegative("demand", demand);
+    share("demand", demand);
     device.start(i, aloneNs, demand, 0);
   });
   const endsNs = jobs.map(() => 0);

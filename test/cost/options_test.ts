@@ -149,11 +149,16 @@ Deno.test("what is no time, share or factor of jobs on one device is refused", (
       message: `"interference(1)" is finite and positive, got ${bad}`,
     });
   }
-  for (const key of ["aloneNs", "demand"]) {
-    for (const bad of [NaN, -1, Infinity]) {
+  for (
+    const [key, what, more] of [
+      ["aloneNs", "finite and at least 0", []],
+      ["demand", "a share of the device, from 0 to 1", [1.01, 50]],
+    ] as const
+  ) {
+    for (const bad of [NaN, -1, Infinity, ...more]) {
       assert.throws(() => coRunNs([job, { ...job, [key]: bad }]), {
         name: "RangeError",
-        message: `"${key}" is finite and at least 0, got ${bad}`,
+        message: `"${key}" is ${what}, got ${bad}`,
       });
     }
   }

@@ -45,7 +45,13 @@ Deno.test("a cost model's time that is none is refused, by function, batch and v
 
 Deno.test("so are those of a device that is shared, and its shares", () => {
   const demand = () => 1;
-  refuses("demand", "a share of the device", (demand) => ({ demand }));
+  refuses(
+    "demand",
+    "a share of the device, from 0 to 1",
+    (demand) => ({ demand }),
+  );
+  // Percents would make a batch that is alone fifty times as long.
+  assert.throws(() => run({ demand: () => 50 }), /from 0 to 1, got 50 for 1/);
   refuses("latencyNs", "nanoseconds", (latencyNs) => ({ latencyNs, demand }));
   for (const copy of ["htodNs", "dtohNs"] as const) {
     assert.throws(() => run({ demand, [copy]: () => NaN }), {

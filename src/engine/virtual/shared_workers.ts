@@ -5,7 +5,7 @@
  */
 import { describe } from "../../base/describe.ts";
 import { RANK } from "../../base/event_heap.ts";
-import { SharedCapacity } from "../../cost/shared_capacity.ts";
+import { isShare, SharedCapacity } from "../../cost/shared_capacity.ts";
 import type { SharedCost } from "../../cost/shared_cost.ts";
 import type { Cell } from "../../graph/cell.ts";
 import type { Task } from "../../policy/launch.ts";
@@ -136,13 +136,11 @@ export class SharedWorkers<Slot> implements VirtualDevices<Slot> {
   }
 }
 
-/** Above 1 a batch would slow down itself; rounding may put it there. */
+/** Above 1, as of percents, a batch would slow down itself. */
 function checkedShare(demand: number, { name }: Cell, rows: number): number {
-  if (typeof demand === "number" && demand >= 0 && demand < Infinity) {
-    return demand;
-  }
+  if (typeof demand === "number" && isShare(demand)) return demand;
   throw new RangeError(
-    `"demand" is a function that returns a share of the device, got ${
+    `"demand" is a function that returns a share of the device, from 0 to 1, got ${
       describe(demand)
     } for ${rows} rows of cell "${name}"`,
   );

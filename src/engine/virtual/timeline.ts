@@ -1,3 +1,4 @@
+import { describe } from "../../base/describe.ts";
 import { EventHeap } from "../../base/event_heap.ts";
 
 interface Occurrence {
@@ -42,12 +43,15 @@ export class Timeline {
    * Lets something happen at a time to come or right now.
    * @param rank order among what happens at one time: completions (0), arrivals (1), scheduling points (2); of one
    * rank in the order of the calls
-   * @throws RangeError on a time that is over
+   * @throws RangeError on what is no time, or one that is over
    */
   at(atNs: number, rank: 0 | 1 | 2, run: () => void): void {
-    if (!(atNs >= this.#nowNs)) {
+    // A text would be joined to what is added to it.
+    if (typeof atNs !== "number" || !(atNs >= this.#nowNs)) {
       throw new RangeError(
-        `Event at ${atNs} ns, but it is ${this.#nowNs} ns already`,
+        `Event at ${
+          describe(atNs)
+        } ns: a time is a number, and it is ${this.#nowNs} ns already`,
       );
     }
     this.#events.push({ atNs, rank, run });

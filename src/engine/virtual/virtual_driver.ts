@@ -2,6 +2,7 @@ import { assert } from "../../base/assert.ts";
 import {
   finiteNonNegative,
   listOf,
+  number,
   ofType,
   withMethods,
 } from "../../base/checked_options.ts";
@@ -14,6 +15,8 @@ import type { Timeline } from "./timeline.ts";
 import { checkTimeline } from "./virtual_workers.ts";
 
 const checkEngine = withMethods("an EngineCore", ["submit", "pump"]);
+
+const isTime = number("a time in nanoseconds", (ns) => !Number.isNaN(ns));
 
 /** Waits after which a policy that is alone with its requests, and launches none, is taken to wait for ever. */
 const WAITS_MAX = 1e6;
@@ -32,6 +35,7 @@ export interface VirtualArrival extends Submission {
  * @param arrivals in ascending order of arrivalNs; taken one by one, so that a generator will do
  * @param onRefused called when the engine refuses a request at the boundary; default: throws the error
  * @throws TypeError on an argument that is not one
+ * @throws RangeError on an arrival whose times are none, or before those of the one that came last
  * @throws Error when requests are left but nothing will ever happen again (a policy that lost one), or
  * nothing but that the policy waits, a million times
  *
@@ -89,7 +93,8 @@ export function driveVirtual(
     const next = source.next();
     if (next.done) return;
     const arrival = next.value;
-    timeline.at(arrival.enterNs ?? arrival.arrivalNs, RANK.arrival, () => {
+    const entersNs = checkedEntryNs(arrival, timeline.nowNs);
+    timeline.at(entersNs, RANK.arrival, () => {
       let request: ActiveRequest | undefined;
       try {
         request = engine.submit(arrival);
@@ -115,6 +120,25 @@ export function driveVirtual(
   assert(
     engine.active === 0,
     `${engine.active} requests are left, and nothing will ever happen to them`,
+  );
+}
+
+/** When it enters. @throws RangeError on times that are none, or not in order */
+function checkedEntryNs(
+  { arrivalNs, enterNs = arrivalNs, cancelAtNs }: VirtualArrival,
+  nowNs: number,
+): number {
+  finiteNonNegative("arrivalNs", arrivalNs);
+  finiteNonNegative("enterNs", enterNs);
+  if (cancelAtNs !== undefined) isTime("cancelAtNs", cancelAtNs);
+  if (enterNs < arrivalNs) {
+    throw new RangeError(
+      `"enterNs" is not before "arrivalNs", ${arrivalNs}, got ${enterNs}`,
+    );
+  }
+  if (enterNs >= nowNs) return enterNs;
+  throw new RangeError(
+    `Arrivals are in order of time, got one at ${enterNs} ns behind one at ${nowNs} ns; sort them`,
   );
 }
 
