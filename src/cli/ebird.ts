@@ -1,5 +1,4 @@
 /** `shoal ebird`: E2bird's offline phase, which writes the engine configuration (section 7.3.2, Table 4). */
-import * as z from "zod";
 import { type CurvePoints, onCurve } from "../base/curve.ts";
 import {
   RESNET_TITAN_RTX,
@@ -13,16 +12,10 @@ import {
   searchConfigurations,
   type SearchObjective,
 } from "../policy/e2bird/offline.ts";
-import { checkedBy } from "./checked_by.ts";
-import {
-  checkApart,
-  checkWritable,
-  parseJson,
-  readText,
-  writeText,
-} from "./files.ts";
-import { DURATION_NS_MAX, LOAD_MAX, LOADS_MAX } from "./limits.ts";
+import { checkApart, checkWritable, writeText } from "./files.ts";
+import { LOAD_MAX, LOADS_MAX } from "./limits.ts";
 import { integersOption, oneName, readOptions, see } from "./options.ts";
+import { readProfile } from "./read_profile.ts";
 import { print, progress, UsageError } from "./terminal.ts";
 
 const OBJECTIVES = ["worker", "inference", "last"] as const;
@@ -35,24 +28,13 @@ they share, and writes the best ones and the engine that has them all.
   --network NAME    ${
   Object.keys(RESNET_TITAN_RTX).join(", ")
 }: latencies of E2bird's Table 1
-  --profile FILE    latencies as shoal profile saves them; every cell counts once
+  --profile FILE    latencies as shoal profile or shoal npu --profile saves them; every cell counts once
   --totals N,N,...  loads, TotalBS (default 4,8,16,32)
   --objective NAME  worker (mean over workers, as in the paper; default), inference (mean over
                     inferences) or last (until all are done)
   --interference    streams cost each other what the paper's Fig. 12 shows, not only their shares
   --out FILE        where the JSON goes (default: standard output); "configurations" is what the option of
                     that name of policy e-ebird takes`;
-
-const PROFILE = z.object({
-  model: z.string(),
-  tablesNs: z.record(
-    z.string(),
-    z.array(z.tuple([
-      z.int().min(1),
-      z.number().min(0).max(DURATION_NS_MAX),
-    ])).min(1),
-  ),
-});
 
 export function ebird(args: string[]): Promise<number> {
   const given = readOptions({
@@ -143,12 +125,8 @@ function published(network: string): { source: string; points: CurvePoints } {
 
 /** The whole network's curve: the sum of its cells', at every size that any of them was measured at. */
 function profiled(path: string): { source: string; points: CurvePoints } {
-  const { model, tablesNs } = checkedBy(
-    PROFILE,
-    parseJson(readText(path), path),
-    path,
-  );
-  const tables = Object.values(tablesNs);
+  const tables = Object.values(readProfile(path));
+  if (tables.length === 0) throw new UsageError(`${path} has no cells`);
   const sizes = new Set(tables.flat().map(([rows]) => rows));
   const points = [...sizes].sort((a, b) => a - b).map((rows) =>
     [
@@ -156,5 +134,5 @@ function profiled(path: string): { source: string; points: CurvePoints } {
       tables.reduce((sum, table) => sum + onCurve(table, rows), 0),
     ] as const
   );
-  return { source: `${model}, ${path}`, points };
+  return { source: path, points };
 }

@@ -68,7 +68,11 @@ export function formatNetwork(
   if (form === "json") {
     return `${
       JSON.stringify(
-        { machine: config, batch, layers: withScratchpads, totals },
+        {
+          ...{ machine: config, batch },
+          layers: withScratchpads.map(inNumbers),
+          totals: inNumbers(totals),
+        },
         undefined,
         1,
       )
@@ -103,10 +107,26 @@ export function formatScaleSim(
   });
   if (form === "json") {
     return `${
-      JSON.stringify({ machine: config, layers: rows }, undefined, 1)
+      JSON.stringify(
+        { machine: config, layers: rows.map(inNumbers) },
+        undefined,
+        1,
+      )
     }\n`;
   }
   return form === "csv" ? csv(rows) : table(rows);
+}
+
+/** Columns that are no numbers. */
+const TEXTS: readonly string[] = ["layer", "gemm", "bound"];
+
+/** A row for JSON, where figures that tables have as rounded texts are numbers as well. */
+function inNumbers(row: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).map((
+      [column, cell],
+    ) => [column, TEXTS.includes(column) ? cell : Number(cell)]),
+  );
 }
 
 /** The reference tables' columns; those that only one of the tool's memories has come last. */

@@ -6,6 +6,22 @@ import { ebird } from "../../src/cli/ebird.ts";
 import { eEbird } from "../../src/policy/e2bird/e_ebird.ts";
 import { totalBatchSize } from "../../src/policy/e2bird/idle_workers.ts";
 
+/** Profiles by the word that stands for their file. */
+const PROFILES: Readonly<Record<string, unknown>> = {
+  PROFILE: {
+    model: "two cells",
+    tablesNs: { a: [[1, 500], [8, 800]], b: [[1, 500], [4, 900]] },
+  },
+  /** As `shoal npu --profile` saves the same times. */
+  OF_NPU: {
+    ...{ machine: "npu", model: "two layers", batchSizes: [1, 4, 8] },
+    nodes: ["a", "b"],
+    latencyNs: [[500, 629, 800], [500, 900, 1800]],
+  },
+  UNSORTED: { model: "one cell", tablesNs: { a: [[8, 800], [1, 500]] } },
+  EMPTY: { model: "none", tablesNs: {} },
+};
+
 async function offline(
   ...args: string[]
 ): Promise<
@@ -14,15 +30,12 @@ async function offline(
   const folder = mkdtempSync(join(tmpdir(), "shoal-"));
   try {
     const out = join(folder, "engine.json");
-    const profile = join(folder, "profile.json");
-    writeFileSync(
-      profile,
-      JSON.stringify({
-        model: "two cells",
-        tablesNs: { a: [[1, 500], [8, 800]], b: [[1, 500], [4, 900]] },
-      }),
-    );
-    const given = args.map((arg) => arg === "PROFILE" ? profile : arg);
+    const given = args.map((arg) => {
+      if (!Object.hasOwn(PROFILES, arg)) return arg;
+      const profile = join(folder, "profile.json");
+      writeFileSync(profile, JSON.stringify(PROFILES[arg]));
+      return profile;
+    });
     assert.equal(await ebird([...given, "--out", out]), 0);
     return JSON.parse(readFileSync(out, "utf8"));
   } finally {
@@ -74,4 +87,17 @@ Deno.test("shoal ebird looks whether it can write before it searches", () => {
     () => ebird(["--network", "resnet152", "--totals", "x", "--out", out]),
     /Cannot write .*engine\.json/,
   );
+});
+
+Deno.test("shoal ebird takes an NPU's profile, and refuses one whose sizes do not ascend", async () => {
+  const ofNpu = await offline("--profile", "OF_NPU");
+  assert.deepEqual(
+    ofNpu.configurations,
+    (await offline("--profile", "PROFILE")).configurations,
+  );
+  await assert.rejects(
+    offline("--profile", "UNSORTED"),
+    /profile\.json: The table of cell "a" lists size 1 after 8/,
+  );
+  await assert.rejects(offline("--profile", "EMPTY"), /has no cells/);
 });

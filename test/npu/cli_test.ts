@@ -96,6 +96,7 @@ Deno.test("shoal npu --mode scalesim lists a depthwise layer channel by channel,
     "DP_1Channel_2",
   ]);
   assert.equal(layers[0].dram_ofmap_last > layers[0].total_cycles, true);
+  assert.equal(typeof layers[0].overall_util_pct, "number");
 });
 
 Deno.test("shoal npu --json gives layers and totals, and writes report and profile", async () => {
@@ -120,6 +121,14 @@ Deno.test("shoal npu --json gives layers and totals, and writes report and profi
   const { layers, totals } = JSON.parse(out);
   assert.equal(layers[0].gemm, "256x2304x768");
   assert.equal(totals.cycles, layers[0].cycles);
+  // Figures that the table rounds are numbers, too: of 128 x 128 at 700 MHz, two images.
+  const utilization = 100 * totals.macs / (totals.cycles * 128 ** 2);
+  assert.equal(totals.utilization_pct, Number(utilization.toPrecision(4)));
+  assert.equal(layers[0].utilization_pct, totals.utilization_pct);
+  const ms = Math.ceil(totals.cycles / 0.7) / 1e6;
+  assert.equal(totals.latency_ms, Number(ms.toPrecision(6)));
+  assert.equal(totals.batch_per_s, Number((2000 / ms).toPrecision(6)));
+  assert.equal(typeof layers[0].needed_gb_per_s, "number");
   assert.equal(layers[0].sram_filter_reads >= 2304 * 768, true);
   assert.match(err, /wrote .*r\.html\nwrote .*p\.json\n/);
 });
