@@ -11,6 +11,8 @@ import { BROWSER_NAMES, visit } from "../browsers.ts";
 import { pageModels, RATE_HZ, recording, servePage } from "./page_site.ts";
 
 const CALLERS = 20;
+/** More than browsers have a layout for. */
+const CHANNELS = 8;
 
 /**
  * Chooses a file as a visitor would, adds callers, loads the page again, for which Firefox keeps what was entered and
@@ -19,31 +21,37 @@ const CALLERS = 20;
 const DRIVER = `
 const { ready, loads, setCallers } = globalThis.denoiserPage;
 const early = ["file", "microphone", "callers"].filter((id) => !document.getElementById(id).disabled);
+const soon = () => {
+  const text = document.getElementById("status").textContent;
+  if (/Error|missing/.test(text)) throw new Error(text);
+  return new Promise((resolve) => setTimeout(resolve, 20));
+};
+async function denoised(name) {
+  const [input, download] = ["file", "download"].map((id) => document.getElementById(id));
+  const { href } = download;
+  const bytes = await (await fetch(name)).arrayBuffer();
+  const files = new DataTransfer();
+  files.items.add(new File([bytes], name, { type: "audio/wav" }));
+  input.files = files.files;
+  input.dispatchEvent(new Event("change"));
+  while (download.href === href || input.disabled) await soon();
+  return [...new Uint8Array(await (await fetch(download.href)).arrayBuffer())];
+}
 async function drive() {
   const { threads } = await ready;
   const shown = ["callers", "callers-shown"].map((id) => document.getElementById(id).value);
   const first = sessionStorage.getItem("report");
   if (first) return { ...JSON.parse(first), shown, early };
   setCallers(${CALLERS});
-  const bytes = await (await fetch("recording.wav")).arrayBuffer();
-  const files = new DataTransfer();
-  files.items.add(new File([bytes], "recording.wav", { type: "audio/wav" }));
-  const input = document.getElementById("file");
-  input.files = files.files;
-  input.dispatchEvent(new Event("change"));
-  const result = document.getElementById("result");
-  const text = document.getElementById("status");
-  while (result.hidden || loads.every(({ callers, frames }) => callers < ${CALLERS} || frames === 0)) {
-    if (/Error|missing/.test(text.textContent)) throw new Error(text.textContent);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  const wav = new Uint8Array(await (await fetch(document.getElementById("download").href)).arrayBuffer());
+  const wav = await denoised("recording.wav");
+  while (loads.every(({ callers, frames }) => callers < ${CALLERS} || frames === 0)) await soon();
   const colours = (id) => {
     const canvas = document.getElementById(id);
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     return data.reduce((lit, value, i) => lit + (i % 4 === 0 && value > 40 ? 1 : 0), 0);
   };
-  return { threads, isolated: crossOriginIsolated, wav: [...wav], before: colours("before"), after: colours("after"), speech: colours("speech") };
+  const lit = { before: colours("before"), after: colours("after"), speech: colours("speech") };
+  return { threads, isolated: crossOriginIsolated, wav, ...lit, wide: await denoised("wide.wav") };
 }
 const report = await drive().catch((error) => ({ error: String(error) }));
 if (!report.error && !report.shown) {
@@ -61,6 +69,8 @@ interface Report {
   readonly threads: number;
   readonly isolated: boolean;
   readonly wav: readonly number[];
+  /** Of eight channels. */
+  readonly wide: readonly number[];
   readonly before: number;
   readonly after: number;
   readonly speech: number;
@@ -85,13 +95,25 @@ Deno.test("the page gives a recording the bits that denoise.ts gives it, in each
       workers: 0,
     });
     const { channels: [signal] } = readWav(wav);
-    const clean = await denoise(engine, model, signal);
-    const expected = writeWav({ rateHz: RATE_HZ, channels: [clean] });
+    const clean = async (sound: Float32Array) => {
+      const channels = [await denoise(engine, model, sound)];
+      return readWav(writeWav({ rateHz: RATE_HZ, channels })).channels[0];
+    };
+    const expected = await clean(signal);
+    // The last channel alone is heard, so that the mean of all is an eighth of it.
+    const wide = writeWav({
+      rateHz: RATE_HZ,
+      channels: Array.from(
+        { length: CHANNELS },
+        (_, i) => i === CHANNELS - 1 ? signal : new Float32Array(signal.length),
+      ),
+    }, "float32");
+    const expectedWide = await clean(signal.map((x) => x / CHANNELS));
 
     const server = servePage({
       models: { model1, model2, silero: openDetector },
       driver: DRIVER,
-      files: { "/recording.wav": wav },
+      files: { "/recording.wav": wav, "/wide.wav": wide },
     });
     const root = `http://127.0.0.1:${server.addr.port}`;
     for (const browser of BROWSER_NAMES) {
@@ -108,8 +130,17 @@ Deno.test("the page gives a recording the bits that denoise.ts gives it, in each
           assert.equal(report.error, undefined);
           assert.equal(report.isolated, pages[i].isolated);
           assert.equal(report.threads, pages[i].isolated ? 1 : 0);
-          const { channels: [got] } = readWav(Uint8Array.from(report.wav));
-          assert.deepEqual(got, readWav(expected).channels[0]);
+          for (
+            const [got, want] of [
+              [report.wav, expected],
+              [report.wide, expectedWide],
+            ] as const
+          ) {
+            const { channels: [sound] } = readWav(Uint8Array.from(got));
+            assert.equal(sound.length, want.length);
+            const other = sound.findIndex((value, at) => value !== want[at]);
+            assert.equal(other, -1, `${sound[other]}, not ${want[other]}`);
+          }
           assert(report.before > 1000, `${report.before} pixels`);
           assert(report.after > 100, `${report.after} pixels`);
           assert(report.speech > 100, `${report.speech} pixels`);

@@ -116,6 +116,21 @@ async function denoised(sound) {
   return { sound: out.slice(DELAY, DELAY + sound.length), speech };
 }
 
+/** Counts of channels that browsers mix to one (Web Audio API, "Channel Down-mixing"); of others they keep the first. */
+const MIXED = [1, 2, 4, 6];
+
+/** What is connected for all channels of a source to be heard in one. */
+function mean(source, count) {
+  if (MIXED.includes(count)) return source;
+  const { context } = source;
+  const split = context.createChannelSplitter(count);
+  const sum = context.createGain();
+  sum.gain.value = 1 / count;
+  source.connect(split);
+  for (let channel = 0; channel < count; channel++) split.connect(sum, channel);
+  return sum;
+}
+
 /** A sound file of any kind and rate, as one channel at the models' rate. */
 async function decoded(bytes) {
   const context = new OfflineAudioContext(1, 1, RATE_HZ);
@@ -123,7 +138,7 @@ async function decoded(bytes) {
   const mixed = new OfflineAudioContext(1, audio.length, RATE_HZ);
   const source = mixed.createBufferSource();
   source.buffer = audio;
-  source.connect(mixed.destination);
+  mean(source, audio.numberOfChannels).connect(mixed.destination);
   source.start();
   return (await mixed.startRendering()).getChannelData(0);
 }
