@@ -85,13 +85,13 @@ export function attention_f32(
     assert((capacity & 7) == 0, "capacity is not a multiple of 8");
     checkCaches(m, kvHeads * headSize, kvHeads * headSize, kCaches, vCaches, lengths);
     assert(heads % kvHeads == 0, "key-value heads do not divide the heads");
-    checkRows(qRows, m, <usize>(heads * headSize) << 2);
-    checkRows(outRows, m, <usize>(heads * headSize) << 2);
+    checkRows(qRows, m, <u64>heads * headSize << 2);
+    checkRows(outRows, m, <u64>heads * headSize << 2);
     for (let i = 0; i < m; ++i) {
       assert(load<u32>(lengths + (<usize>i << 2)) <= <u32>capacity, "length is beyond the capacity");
     }
-    if (bias) checkArray(bias, <usize>(heads * capacity + 3) << 2);
-    checkArray(scratch, attention_scratch_bytes(capacity));
+    if (bias) checkArray(bias, (<u64>heads * capacity + 3) << 2);
+    checkArray(scratch, <u64>SCORES * <u32>capacity << 2);
   }
   const stride = <usize>capacity << 2;
   const rowBytes = <usize>(kvHeads * headSize) << 2;

@@ -4,7 +4,7 @@
 //   0 height  1 width  2 channels  3 outHeight  4 outWidth  5 outChannels
 //   6 kernelHeight  7 kernelWidth  8 strideHeight  9 strideWidth  10 padTop  11 padLeft
 //   12 dilationHeight  13 dilationWidth  14 groups  15 padBottom  16 padRight
-import { checkLeast, checkRows, checkSpan } from "./checks";
+import { checkLeast, checkRows, checkSpan, volumeBytes } from "./checks";
 
 /** Field i of a shape. */
 // @ts-ignore: decorator
@@ -66,12 +66,8 @@ export namespace image {
   m: i32, shape: usize, inRows: usize, outRows: usize, outChannels: i32
 ): void {
   if (!ASC_NO_ASSERT) {
-    checkRows(
-      inRows, m, <usize>image.height(shape) * image.width(shape) * image.channels(shape) << 2
-    );
-    checkRows(
-      outRows, m, <usize>image.outHeight(shape) * image.outWidth(shape) * outChannels << 2
-    );
+    checkRows(inRows, m, volumeBytes(image.height(shape), image.width(shape), image.channels(shape)));
+    checkRows(outRows, m, volumeBytes(image.outHeight(shape), image.outWidth(shape), outChannels));
   }
 }
 

@@ -1,6 +1,6 @@
 // Resizing of NHWC images. Where an output line or column comes from is the host's
 // choice (all of ONNX Resize's coordinate modes are tables): the kernels only follow it.
-import { checkArray, checkLeast, checkRows } from "./checks";
+import { checkArray, checkLeast, checkRows, volumeBytes } from "./checks";
 import { get, put, row } from "./simd";
 
 /**
@@ -127,8 +127,8 @@ function check(
   checkLeast(channels, 1);
   checkLeast(outHeight, 1);
   checkLeast(outWidth, 1);
-  checkRows(inRows, m, <usize>height * width * channels << 2);
-  checkRows(outRows, m, <usize>outHeight * outWidth * channels << 2);
+  checkRows(inRows, m, volumeBytes(height, width, channels));
+  checkRows(outRows, m, volumeBytes(outHeight, outWidth, channels));
 }
 
 function checkIndices(table: usize, count: i32, size: i32, stride: usize): void {

@@ -16,7 +16,7 @@ export function gather_rows(
     assert((rowBytes & 3) == 0 && rowBytes > 0, "rows must be a positive multiple of 4 bytes");
     assert((table & 3) == 0, "table is not 4-byte aligned");
     checkRows(idRows, m, 4);
-    checkSpan(table, <usize>rowBytes * <usize>count);
+    checkSpan(table, <u64>rowBytes * count);
     checkArray(outRows, <usize>m << 2);
   }
   for (let i = 0; i < m; ++i) {

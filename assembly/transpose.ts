@@ -9,7 +9,7 @@ export function transpose_rows_f32(m: i32, height: i32, width: i32, aRows: usize
   if (!ASC_NO_ASSERT) {
     checkLeast(height, 1);
     checkLeast(width, 1);
-    const bytes = <usize>height * width << 2;
+    const bytes = <u64>height * width << 2;
     checkRows(aRows, m, bytes);
     checkRows(outRows, m, bytes);
   }

@@ -69,6 +69,8 @@ export function faults(
         add("below its least", parameter.least - 1);
         add("not whole", address + 0.5, false);
         if (parameter.most !== undefined) add("too large", parameter.most + 1);
+        // As words 4 GiB, of whose bytes 32 bits hold none. A distance is none where there is nothing to go to.
+        else if (!/Line|Piece/.test(name)) add("of 4 GiB", 2 ** 30);
         if (parameter.multipleOf !== undefined) add("odd", address + 1);
         break;
       case "choice":

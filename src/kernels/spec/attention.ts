@@ -30,6 +30,9 @@ const KV_WIDTH = ["kvHeads", "headSize"];
 /** Floats behind the last row of a bias: the last vector of scores is read beyond it. */
 export const BIAS_BEHIND = 3;
 
+/** Positions whose scores, 16 of each, are fewer bytes than 32 bits count (assembly/attention.ts). */
+const CAPACITY_MAX = 2 ** 26 - 8;
+
 /** One integer a row. */
 const perRow = (
   name: string,
@@ -64,7 +67,7 @@ export const ATTENTION = {
       size("heads"),
       size("kvHeads"),
       size("headSize"),
-      size("capacity", 0, { multipleOf: 8 }),
+      size("capacity", 0, { multipleOf: 8, most: CAPACITY_MAX }),
       float("scale"),
       float("cap"),
       rowsIn("qRows", ["heads", "headSize"]),
