@@ -53,7 +53,7 @@ export interface GrpcListener {
   readonly port: number;
   /**
    * Takes no more calls, and no more messages of those that bring many, and resolves when all under way are answered.
-   * @param graceMs how long that may take; they are ended then. Default 30,000
+   * @param graceMs how long that may take; they are ended then. Default 30,000; Infinity: as long as it takes
    */
   close(graceMs?: number): Promise<void>;
 }

@@ -9,7 +9,7 @@ export interface BodyLimits {
   readonly textBytesMax: number;
   /** Most arrays and objects within each other. */
   readonly depthMax: number;
-  /** Milliseconds from the first look at a body to its last byte. */
+  /** Milliseconds from the first look at a body to its last byte; Infinity: any number. */
   readonly timeoutMs: number;
   /** Most bytes of the bodies of all requests that are under way. */
   readonly bytesTogetherMax: number;

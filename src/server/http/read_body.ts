@@ -4,6 +4,7 @@
  * without an end or of a byte each (triton-inference-server/server#8770, #8796) cost their sender a connection and the
  * server no more than a body of the largest size.
  */
+import { timerMs } from "../../engine/wall/patience.ts";
 import { OverloadedError } from "../host/errors.ts";
 import type { BodyBudget } from "./body_budget.ts";
 import type { BodyLimits } from "./body_limits.ts";
@@ -232,7 +233,7 @@ async function withLimits(
         reject(
           new HttpError(408, `The body did not come within ${timeoutMs} ms`),
         ),
-      timeoutMs,
+      timerMs(timeoutMs),
     );
     abort = () => reject(signal!.reason);
     if (signal?.aborted) abort();

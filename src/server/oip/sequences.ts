@@ -3,6 +3,7 @@
  * from frame to frame stays in the engine; one that nobody has asked anything for a while is ended.
  */
 import { describe, shorten } from "../../base/describe.ts";
+import { timerMs } from "../../engine/wall/patience.ts";
 import type { EngineHost } from "../host/engine_host.ts";
 import { OverloadedError } from "../host/errors.ts";
 import type { HostSession } from "../host/host_session.ts";
@@ -209,10 +210,16 @@ export class Sequences {
   }
 
   /** Ends it when nobody asks for a while. */
-  #watch(sequence: Sequence): void {
-    const { idleMs } = limitsOf(sequence.session.served);
+  #watch(
+    sequence: Sequence,
+    idleMs = limitsOf(sequence.session.served).idleMs,
+  ): void {
     if (sequence.among.get(sequence.id) !== sequence) return;
-    sequence.timer = setTimeout(() => void this.#end(sequence), idleMs);
+    const delayMs = timerMs(idleMs);
+    sequence.timer = setTimeout(() => {
+      if (delayMs === idleMs) void this.#end(sequence);
+      else this.#watch(sequence, idleMs - delayMs);
+    }, delayMs);
     // A program may end while streams are open.
     (sequence.timer as { unref?(): void }).unref?.();
   }

@@ -59,7 +59,7 @@ export interface Listener {
   readonly port: number;
   /**
    * Takes no more connections and resolves when all requests under way are answered.
-   * @param graceMs how long that may take; connections are cut then. Default 30,000
+   * @param graceMs how long that may take; connections are cut then. Default 30,000; Infinity: as long as it takes
    */
   close(graceMs?: number): Promise<void>;
 }

@@ -1,3 +1,5 @@
+import { timerMs } from "../../engine/wall/patience.ts";
+
 /** How long requests under way may take when a server ends, unless told. */
 const GRACE_MS = 30_000;
 
@@ -10,7 +12,7 @@ export async function within(
   graceMs = GRACE_MS,
   cut: () => unknown,
 ): Promise<void> {
-  const timer = setTimeout(cut, graceMs);
+  const timer = setTimeout(cut, timerMs(graceMs));
   try {
     await done;
   } finally {

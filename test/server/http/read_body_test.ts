@@ -8,6 +8,7 @@ import type { HttpError } from "../../../src/server/http/http_error.ts";
 import { unpacked } from "../../../src/server/http/packed_body.ts";
 import { readBody } from "../../../src/server/http/read_body.ts";
 import { propertyRuns } from "../../property_runs.ts";
+import { withLongTimers } from "../long_timers.ts";
 
 const LIMITS = { ...BODY_LIMITS, bytesMax: 100_000, timeoutMs: 5_000 };
 
@@ -105,6 +106,16 @@ Deno.test("what a Content-Length claims is not allocated", async () => {
   assert(budget.held > 0 && budget.held <= 2 ** 14, `${budget.held}`);
   await refused(reading, 408);
   assert.equal(budget.held, 0);
+});
+
+Deno.test("a body may have more time than a timer can last", async () => {
+  const { request } = incoming({ chunks: [], then: "hang" });
+  const limits = { ...LIMITS, timeoutMs: Infinity };
+  await withLongTimers(async (ring) => {
+    const reading = readBody(request, limits, new BodyBudget(Infinity));
+    ring();
+    await refused(reading, 408);
+  });
 });
 
 Deno.test("chunks without an end are refused as soon as they are too many, of one byte, too", async () => {

@@ -11,6 +11,7 @@ import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { lstm } from "../../../src/models/lstm.ts";
 import { Sequences } from "../../../src/server/oip/sequences.ts";
 import { seededWeights } from "../../../src/tensor/weights.ts";
+import { withLongTimers } from "../long_timers.ts";
 import { answerOf, requestOf } from "./client.ts";
 import { type Ask, withServer } from "./served.ts";
 
@@ -219,6 +220,24 @@ Deno.test("an idle sequence is ended, and makes room", async () => {
     }
     assert.equal((await ask1(ask, 1, { sequence_id: 1 })).status, 400);
     assert.equal((await start(3)).status, 200);
+  });
+});
+
+Deno.test("a sequence may be idle for longer than a timer can last", async () => {
+  const days = 30;
+  const idleMs = days * 24 * 3_600_000;
+  const config = {
+    sequence_batching: { max_sequence_idle_microseconds: idleMs * 1000 },
+  };
+  await withLongTimers(async (ring) => {
+    await withServer([gestures("1", config)], async (ask, host) => {
+      const start = { sequence_id: 1, sequence_start: true };
+      assert.equal((await ask1(ask, 0, start)).status, 200);
+      const first = ring();
+      assert.equal(Sequences.of(host).size, 1);
+      assert.equal(first + ring(), idleMs);
+      assert.equal(Sequences.of(host).size, 0);
+    });
   });
 });
 
