@@ -1,4 +1,4 @@
-/** What the server speaks: one line adds one. Paths that nobody has are answered in the first one's words. */
+/** What the server speaks: one line adds one. Paths that are like nobody's are answered in the first one's words. */
 import type { Protocol } from "./http/route.ts";
 import { COHERE } from "./cohere/cohere.ts";
 import { OIP } from "./oip/oip.ts";

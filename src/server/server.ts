@@ -108,6 +108,7 @@ export function createServer(
     let key: string | undefined;
     const body = new Body(request, limits, budget);
     let isSocket = false;
+    let path = "";
     const told = (given: Response, error?: unknown) => {
       let response = withHeader(given, "x-request-id", id);
       // The port closes soon: who keeps the connection would send the next request into that.
@@ -136,14 +137,15 @@ export function createServer(
         return connection.openSocket!(handlers, protocol);
       });
     try {
-      checkHead(request, limits);
       const url = new URL(request.url);
+      path = url.pathname;
+      checkHead(request, limits);
       const preflight = cors?.preflight(
         request,
-        () => router.routesAt(url.pathname),
+        () => router.routesAt(path),
       );
       if (preflight) return told(preflight);
-      match = router.find(request.method, url.pathname);
+      match = router.find(request.method, path);
       const { scope, method } = match.route;
       key = (await openGate(scope, request, options.keys, connection))?.name;
       if (scope === "infer" && method === "POST") {
@@ -176,7 +178,7 @@ export function createServer(
       void response.body?.cancel().catch(() => {});
       return told(new Response(null, response));
     } catch (error) {
-      const protocol = match?.protocol ?? router.protocols[0];
+      const protocol = match?.protocol ?? router.protocolOf(path);
       const asTold: HttpError = httpErrorOf(error, protocol.overloadedStatus);
       if (asTold.status === 500) report(error, id);
       const response = safely(

@@ -1,4 +1,5 @@
 /** Finds the route of a request. */
+import { listed } from "../../base/describe.ts";
 import { HttpError } from "./http_error.ts";
 import type { Protocol, Route } from "./route.ts";
 
@@ -8,6 +9,9 @@ export interface Match {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
 }
+
+/** Characters of the paths that are told of where there is nothing. */
+const TOLD_MAX = 300;
 
 interface Entry {
   readonly protocol: Protocol;
@@ -41,9 +45,7 @@ export class Router {
   find(method: string, path: string): Match {
     const segments = segmentsOf(path);
     const byMethod = this.#at(segments);
-    if (byMethod.size === 0) {
-      throw new HttpError(404, "There is nothing at this path");
-    }
+    if (byMethod.size === 0) throw nothingAmong(this.#like(segments));
     const found = byMethod.get(method === "HEAD" ? "GET" : method);
     if (found === undefined) {
       const allow = [...byMethod.keys()].join(", ");
@@ -63,14 +65,38 @@ export class Router {
     return [...this.#at(segmentsOf(path)).values()].map(({ route }) => route);
   }
 
+  /** Whose words a path's clients read, whatever is wrong: those of what is like it, or else the first protocol's. */
+  protocolOf(path: string): Protocol {
+    const [entry] = this.#like(segmentsOf(path));
+    return entry?.protocol ?? this.protocols[0];
+  }
+
+  /**
+   * What a path may have been meant for: it is the end of another one (a client was given an address without what is in
+   * front, such as "/v1"), or else it begins like others, as far as any does.
+   */
+  #like(segments: readonly string[]): Entry[] {
+    const isEnd = (entry: Entry) =>
+      segments.length > 0 &&
+      segments.join("/") === entry.segments.slice(-segments.length).join("/");
+    const ends = this.#entries.filter(isEnd);
+    if (ends.length > 0) return ends;
+    const common = this.#entries.map((entry) => {
+      const at = entry.segments.findIndex((segment, i) =>
+        !fits(segment, segments[i] ?? "")
+      );
+      return at < 0 ? entry.segments.length : at;
+    });
+    const most = Math.max(1, ...common);
+    return this.#entries.filter((_, i) => common[i] === most);
+  }
+
   #at(segments: readonly string[]): ReadonlyMap<string, Entry> {
     const byMethod = new Map<string, Entry>();
     for (const entry of this.#entries) {
-      const fits = entry.segments.length === segments.length &&
-        entry.segments.every((segment, i) =>
-          segment.startsWith("{") ? segments[i] !== "" : segment === segments[i]
-        );
-      if (!fits) continue;
+      const isThere = entry.segments.length === segments.length &&
+        entry.segments.every((segment, i) => fits(segment, segments[i]));
+      if (!isThere) continue;
       const { method } = entry.route;
       const other = byMethod.get(method);
       // What is spelt out goes before what any name fits.
@@ -80,6 +106,19 @@ export class Router {
     }
     return byMethod;
   }
+}
+
+/** @param given of a request's path */
+function fits(segment: string, given: string): boolean {
+  return segment.startsWith("{") ? given !== "" : segment === given;
+}
+
+function nothingAmong(like: readonly Entry[]): HttpError {
+  const paths = [...new Set(like.map(({ route }) => route.path))];
+  const there = paths.length === 0
+    ? ""
+    : `; like it there is ${listed(paths, TOLD_MAX)}`;
+  return new HttpError(404, `There is nothing at this path${there}`);
 }
 
 function segmentsOf(path: string): string[] {
