@@ -1,5 +1,6 @@
 /** The page at `/`: what the server does now. One file of HTML without anything from elsewhere. */
 import type { Protocol } from "../http/route.ts";
+import { EVENT_HEADERS } from "../wire/event_stream.ts";
 import type { LiveFeed } from "./live_feed.ts";
 import { PAGE_HTML } from "./page_html.ts";
 
@@ -31,10 +32,7 @@ export function pageProtocol(feed: LiveFeed): Protocol {
         scope: "local",
         handle: () =>
           new Response(feed.read(), {
-            headers: {
-              "content-type": "text/event-stream",
-              "cache-control": "no-store",
-            },
+            headers: { ...EVENT_HEADERS, "cache-control": "no-store" },
           }),
       },
     ],

@@ -7,7 +7,8 @@
 import { msToNs } from "../../base/units.ts";
 import { wallNs } from "../../engine/wall/clock.ts";
 
-const HEADERS = {
+/** Of any answer that is one. */
+export const EVENT_HEADERS: Readonly<Record<string, string>> = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache",
   // Proxies that would hold messages back until there are many (nginx) are told not to.
@@ -48,7 +49,7 @@ export async function eventStream(
   const messages = source[Symbol.asyncIterator]();
   const first = await messages.next();
   return new Response(body(messages, first, options), {
-    headers: { ...HEADERS, ...options.headers },
+    headers: { ...EVENT_HEADERS, ...options.headers },
   });
 }
 
