@@ -51,6 +51,9 @@ const ENTRY_CHECKS: Checks<KeyEntry> = {
 
 const ENTRIES = listOf(anything);
 
+/** Of a WebSocket, in front of a key. */
+const KEY_PROTOCOL = "openai-insecure-api-key.";
+
 /** Characters of a key; a longer one is none, and is not hashed. */
 const CHARACTERS_MAX = 512;
 
@@ -98,10 +101,14 @@ export class KeyRing {
 
   /**
    * The key that a request came with: `Authorization: Bearer KEY`, or `Basic` with the key as password, as browsers send
-   * it; undefined when there is none, or it is not one of these.
+   * it; without that header a subprotocol of a WebSocket, `openai-insecure-api-key.KEY`, as OpenAI's clients send it where
+   * WebSockets have no headers. Undefined when there is none, or it is not one of these.
    */
   async find(headers: Headers): Promise<KeyEntry | undefined> {
-    const presented = presentedKey(headers.get("authorization"));
+    const authorization = headers.get("authorization");
+    const presented = authorization === null
+      ? offeredKey(headers.get("sec-websocket-protocol"))
+      : presentedKey(authorization);
     if (presented === undefined || presented.length > CHARACTERS_MAX) return;
     const digest = await sha256(presented);
     let found: KeyEntry | undefined;
@@ -153,8 +160,8 @@ function checkOther(
 }
 
 /** @returns undefined where there is no key, or none of these forms */
-function presentedKey(authorization: string | null): string | undefined {
-  const [, scheme, rest] = /^(\w+) +(.+)$/.exec(authorization ?? "") ?? [];
+function presentedKey(authorization: string): string | undefined {
+  const [, scheme, rest] = /^(\w+) +(.+)$/.exec(authorization) ?? [];
   switch (scheme?.toLowerCase()) {
     case "bearer":
       return rest.trim();
@@ -163,6 +170,12 @@ function presentedKey(authorization: string | null): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** @returns undefined where no subprotocol brings one */
+function offeredKey(protocols: string | null): string | undefined {
+  return protocols?.split(",").map((name) => name.trim())
+    .find((name) => name.startsWith(KEY_PROTOCOL))?.slice(KEY_PROTOCOL.length);
 }
 
 /** RFC 7617: what follows the first colon. */

@@ -48,6 +48,17 @@ Deno.test("a ring finds the key that a request brings, in the forms that there a
   assert.equal(await found(basic("anybody:root-secret")), "root");
   const headers = { authorization: "bEaReR   app-secret  " };
   assert.equal(await found({ headers }), "app");
+  const offered = (protocols: string) => ({
+    headers: { "sec-websocket-protocol": protocols },
+  });
+  const key = "openai-insecure-api-key.app-secret";
+  assert.equal(await found(offered(`realtime, ${key}`)), "app");
+  assert.equal(await found(offered(`${key},realtime`)), "app");
+  for (const wrong of ["realtime", `${key}x`, `x${key}`, "app-secret"]) {
+    assert.equal(await found(offered(wrong)), undefined);
+  }
+  const both = { ...bearer("another").headers, ...offered(key).headers };
+  assert.equal(await found({ headers: both }), undefined);
   for (
     const authorization of [
       ...["", "Bearer", "Bearer ", "app-secret", "Digest app-secret"],

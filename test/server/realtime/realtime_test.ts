@@ -61,13 +61,14 @@ async function withServer(
   start: (server: Server) => Promise<Listener>,
   run: (url: string, host: EngineHost) => Promise<void>,
   engine: EngineSettings = {},
+  keys?: KeyRing,
 ): Promise<void> {
   const host = await EngineHost.create({
     models: [servedStream(detector, { name: "voices" })],
     policy: () => cellular(),
     engine: { workers: 0, warmUp: false, ...engine },
   });
-  const server = createServer(host);
+  const server = createServer(host, { ...(keys && { keys }) });
   const listener = await start(server);
   try {
     await run(`ws://127.0.0.1:${listener.port}/v1/realtime`, host);
@@ -253,6 +254,32 @@ for (const [what, start] of Object.entries(LISTENERS)) {
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
     });
+  });
+
+  Deno.test(`a client whose WebSockets have no headers brings its key all the same: ${what}`, async () => {
+    const keys = new KeyRing([
+      { name: "app", sha256: await keySha256("app-secret") },
+    ]);
+    await withServer(
+      start,
+      async (url) => {
+        const client = new Client(`${url}?model=voices`, [
+          "realtime",
+          "openai-insecure-api-key.app-secret",
+        ]);
+        assert.equal((await client.event()).type, "session.created");
+        assert.equal(client.protocol, "realtime");
+        client.close();
+        await client.closed;
+        const asked = await fetch(
+          `${url.replace("ws:", "http:")}?model=voices`,
+        );
+        assert.equal(asked.status, 401);
+        await asked.body?.cancel();
+      },
+      {},
+      keys,
+    );
   });
 
   Deno.test(`what is no session has a status, what is no text closes it: ${what}`, async () => {
