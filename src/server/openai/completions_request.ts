@@ -26,7 +26,7 @@ const read = object("a completion request", {
   prompt: prompts(PROMPTS_MAX),
   max_tokens: withDefault(integer(1), MAX_TOKENS),
   echo: withDefault(flag, false),
-  best_of: unsupported("every choice is returned; ask for n", 1),
+  best_of: optional(integer(1)),
   logprobs: optional(integer(0, LOGPROBS_MAX)),
   suffix: unsupported("text is only continued at its end", ""),
 });
@@ -37,6 +37,15 @@ export type CompletionsRequest = ReturnType<typeof read>;
 export const completionsRequest: Read<CompletionsRequest> = (value) => {
   const request = read(value);
   checkGeneration(request);
+  const { best_of = 1, n } = request;
+  // The best `n` of `n` are all of them.
+  if (best_of > 1 && best_of !== n) {
+    throw new FieldError(
+      `is not supported: every choice is returned; ask for "n": ${best_of}`,
+      "unsupported",
+      "best_of",
+    );
+  }
   if (request.echo && request.logprobs !== undefined) {
     throw new FieldError(
       'is not supported with "echo": prompts are computed all at once, without probabilities',

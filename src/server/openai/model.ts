@@ -1,9 +1,10 @@
 /** Models as OpenAI's clients name them: in the body, or, before the protocol's own path, in the path. */
-import type { ServedKind, ServedModel } from "../host/served_model.ts";
+import type { ServedKind } from "../host/served_model.ts";
 import { HttpError } from "../http/http_error.ts";
 import { jsonResponse } from "../http/respond.ts";
 import type { Context } from "../http/route.ts";
 import {
+  findLabel,
   namedText,
   type ServedText,
   WrongKindError,
@@ -27,20 +28,19 @@ export function modelOf(
 }
 
 /** As lists of models have it. When it was made nobody knows. */
-function modelForm({ name }: ServedModel): unknown {
-  return { id: name, object: "model", created: 0, owned_by: "shoal" };
+function modelForm(id: string): unknown {
+  return { id, object: "model", created: 0, owned_by: "shoal" };
 }
 
 /** `GET /v1/models`: every name once. */
 export function listModels({ host }: Context): Response {
-  const byName = new Map(host.models.map((served) => [served.name, served]));
-  return jsonResponse({
-    object: "list",
-    data: [...byName.values()].map(modelForm),
-  });
+  const names = new Set(host.models.map(({ name }) => name));
+  return jsonResponse({ object: "list", data: [...names].map(modelForm) });
 }
 
-/** `GET /v1/models/{name}`. */
+/** `GET /v1/models/{name}`, which may have a version as those of bodies. */
 export function oneModel({ host, params }: Context): Response {
-  return jsonResponse(modelForm(host.find(params["name"])));
+  const { name } = params;
+  findLabel(host, name);
+  return jsonResponse(modelForm(name));
 }

@@ -6,6 +6,7 @@ import { httpErrorOf } from "../http/error_status.ts";
 import { HttpError } from "../http/http_error.ts";
 import type { Context, Route } from "../http/route.ts";
 import type { Socket, SocketHandlers } from "../http/socket.ts";
+import { findLabel } from "../texts/served_text.ts";
 import { RealtimeSession, type SpeechStream } from "./session.ts";
 
 /** The one that OpenAI's clients offer, beside one that is a key. */
@@ -30,7 +31,7 @@ function realtime(context: Context): Response {
   if (model === null) {
     throw new HttpError(400, 'The query names a "model" that detects speech');
   }
-  const served = host.find(model);
+  const served = findLabel(host, model);
   host.checkKey(key, served);
   const shape = detectorOf(served);
   if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") {

@@ -77,7 +77,8 @@ export function onlyText(
   );
 }
 
-function findLabel(host: EngineHost, label: string): ServedModel {
+/** The model of a name, or of a name, a slash and a version. @throws NotFoundError */
+export function findLabel(host: EngineHost, label: string): ServedModel {
   try {
     return host.find(label);
   } catch (error) {

@@ -177,5 +177,9 @@ Deno.test("models are listed", async () => {
     );
     assert.deepEqual(await (await ask("/v1/models/writer")).json(), data[3]);
     assert.equal((await ask("/v1/models/nobody")).status, 404);
+    // As clients write the name of a version, which bodies take.
+    const versioned = await ask("/v1/models/writer%2F1");
+    assert.deepEqual(await versioned.json(), { ...data[3], id: "writer/1" });
+    assert.equal((await ask("/v1/models/writer%2F2")).status, 404);
   });
 });

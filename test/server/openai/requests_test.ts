@@ -81,6 +81,12 @@ Deno.test("completions refuse by name what would change an answer and is not don
       logit_bias: {},
     })
   );
+  // As many as are returned are no choice of the best.
+  completionsRequest({ ...request, n: 3, best_of: 3 });
+  assert.throws(
+    () => completionsRequest({ ...request, n: 2, best_of: 3 }),
+    { field: "best_of", fault: "unsupported" },
+  );
   assert.throws(() => completionsRequest({ ...request, min_p: 0.1 }), {
     field: "min_p",
     fault: "unknown",

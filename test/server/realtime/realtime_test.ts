@@ -263,7 +263,7 @@ for (const [what, start] of Object.entries(LISTENERS)) {
     await withServer(
       start,
       async (url) => {
-        const client = new Client(`${url}?model=voices`, [
+        const client = new Client(`${url}?model=voices/1`, [
           "realtime",
           "openai-insecure-api-key.app-secret",
         ]);
