@@ -5,8 +5,8 @@
  * "execute", from there to its last. It ends when its answer is made; of one that is streamed, when that begins.
  */
 import { SteadyMap } from "../../base/steady_map.ts";
-import { NS_PER_MS } from "../../base/units.ts";
-import { absoluteMsOf, wallNs } from "../../engine/wall/clock.ts";
+import { NS_PER_MS, nsToMs } from "../../base/units.ts";
+import { dateMs, wallNs } from "../../engine/wall/clock.ts";
 import type { HostEnding, HostObserver } from "../host/host_observer.ts";
 import type { HostRequest } from "../host/host_request.ts";
 import type { Answered, HttpObserver } from "../http/http_observer.ts";
@@ -55,6 +55,16 @@ export interface TraceApi {
 const SERVER = 1;
 const ERROR = 2;
 
+/** What spans below a request's need of it. */
+interface Traced {
+  readonly context: unknown;
+  /**
+   * Milliseconds since 1970 of nanoseconds of this thread: by the machine's clock when the request came, as those have it
+   * that the trace is from, and from there on by one that is never set.
+   */
+  msOf(ns: number): number;
+}
+
 const HEADERS = {
   get: (headers: Headers, name: string) => headers.get(name) ?? undefined,
   keys: (headers: Headers) => [...headers.keys()],
@@ -77,10 +87,10 @@ const HEADERS = {
 export class Tracing implements HttpObserver, HostObserver {
   readonly #api: TraceApi;
   readonly #tracer: ReturnType<TraceApi["trace"]["getTracer"]>;
-  /** Contexts of requests that are being answered, by their ids. */
-  readonly #contexts = new SteadyMap<unknown>();
+  /** Requests that are being answered, by their ids. */
+  readonly #answered = new SteadyMap<Traced>();
   /** Of those that have not ended, by label: their answers may have begun, and their spans have ended. */
-  readonly #present = new SteadyMap<unknown>();
+  readonly #present = new SteadyMap<Traced>();
 
   /**
    * Spans of one server.
@@ -99,33 +109,35 @@ export class Tracing implements HttpObserver, HostObserver {
       request.headers,
       HEADERS,
     );
+    const [startMs, startNs] = [dateMs(), wallNs()];
+    const msOf = (ns: number) => startMs + nsToMs(ns - startNs);
     const span = this.#tracer.startSpan(
       request.method,
       {
         kind: SERVER,
-        startTime: absoluteMsOf(wallNs()),
+        startTime: startMs,
         attributes: { "http.request.method": request.method },
       },
       parent,
     );
-    const own = trace.setSpan(parent, span);
-    this.#contexts.set(id, own);
+    const own = { context: trace.setSpan(parent, span), msOf };
+    this.#answered.set(id, own);
     return ({ status, route, model }) => {
       // Another request may have the same id by now: clients choose them.
-      if (this.#contexts.get(id) === own) this.#contexts.delete(id);
+      if (this.#answered.get(id) === own) this.#answered.delete(id);
       span.setAttribute("http.response.status_code", status);
       if (route !== undefined) span.setAttribute("http.route", route);
       if (model !== undefined) span.setAttribute("shoal.model", model);
       if (status >= 500) span.setStatus({ code: ERROR });
-      span.end(absoluteMsOf(wallNs()));
+      span.end(msOf(wallNs()));
     };
   }
 
   /** See HostObserver. */
   arrived({ label, id }: HostRequest): void {
-    const context = this.#contexts.get(id);
-    if (context === undefined) return;
-    this.#present.set(label, context);
+    const traced = this.#answered.get(id);
+    if (traced === undefined) return;
+    this.#present.set(label, traced);
   }
 
   /** See HostObserver. */
@@ -134,8 +146,8 @@ export class Tracing implements HttpObserver, HostObserver {
     { timing, beganNs, endNs, outcome }: HostEnding,
   ): void {
     const { label, arrivalNs, served } = request;
-    const context = this.#present.get(label);
-    if (context === undefined) return;
+    const traced = this.#present.get(label);
+    if (traced === undefined) return;
     this.#present.delete(label);
     const attributes = {
       "shoal.model": served.name,
@@ -145,9 +157,9 @@ export class Tracing implements HttpObserver, HostObserver {
     const child = (name: string, fromNs: number, toNs: number) =>
       this.#tracer.startSpan(
         name,
-        { startTime: absoluteMsOf(fromNs), attributes },
-        context,
-      ).end(absoluteMsOf(toNs));
+        { startTime: traced.msOf(fromNs), attributes },
+        traced.context,
+      ).end(traced.msOf(toNs));
     // Of one that did not finish nobody knows when its first batch began.
     const startNs = timing && beganNs !== undefined
       ? beganNs + timing.queuedMs * NS_PER_MS
