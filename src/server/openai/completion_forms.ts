@@ -81,15 +81,23 @@ export const COMPLETION: CompletionForm = {
   }),
 };
 
+/** What OpenAI says of a token that is as good as impossible, as one that a model's file masks is: JSON has no infinity. */
+const LOGPROB_MIN = -9999;
+
+const finite = (logprob: number): number => Math.max(logprob, LOGPROB_MIN);
+
 /** Lists beside each other. */
 function completionLogprobs(tokens: readonly LikelyTokens[]) {
   return {
     tokens: tokens.map(({ token }) => token),
-    token_logprobs: tokens.map(({ logprob }) => logprob),
+    token_logprobs: tokens.map(({ logprob }) => finite(logprob)),
     // The token that came is among them, whether or not it was one of the likeliest.
     top_logprobs: tokens.map((each) =>
       Object.fromEntries(
-        [...each.top, each].map(({ token, logprob }) => [token, logprob]),
+        [...each.top, each].map(({ token, logprob }) => [
+          token,
+          finite(logprob),
+        ]),
       )
     ),
     text_offset: tokens.map(({ offset }) => offset),
@@ -136,5 +144,5 @@ function toldBytes({ token, logprob }: ToldToken) {
   const bytes = token.includes("\ufffd")
     ? null
     : [...new TextEncoder().encode(token)];
-  return { token, logprob, bytes };
+  return { token, logprob: finite(logprob), bytes };
 }

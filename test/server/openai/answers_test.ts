@@ -46,6 +46,27 @@ const ENDS: StreamEnds = {
 
 const USAGE = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };
 
+Deno.test("a token that cannot be is told with a number, in whole answers and in pieces", () => {
+  const never = { token: "b", logprob: -Infinity };
+  const likely = { token: "a", logprob: 0, offset: 0, top: [never] };
+  const answer = { text: "a", logprobs: [likely] };
+  const told = (form: CompletionForm) =>
+    [
+      form.choice({ ...answer, finishReason: "stop" }, 0),
+      form.piece({ ...answer, index: 0, finishReason: null }),
+    ] as { logprobs: Record<string, unknown[]> }[];
+  for (const { logprobs } of told(COMPLETION)) {
+    assert.deepEqual(logprobs.token_logprobs, [0]);
+    assert.deepEqual(logprobs.top_logprobs, [{ a: 0, b: -9999 }]);
+  }
+  for (const { logprobs: { content: [only] } } of told(CHAT)) {
+    assert.deepEqual(only, {
+      ...{ token: "a", logprob: 0, bytes: [97] },
+      top_logprobs: [{ token: "b", logprob: -9999, bytes: [98] }],
+    });
+  }
+});
+
 Deno.test("whole answers lie at their indices, with what all of them cost", async () => {
   const all = generated([A, HELD, STOP], [A, LENGTH]);
   const response = await wholeAnswers(head(COMPLETION), all);
