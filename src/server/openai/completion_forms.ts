@@ -91,17 +91,22 @@ function completionLogprobs(tokens: readonly LikelyTokens[]) {
   return {
     tokens: tokens.map(({ token }) => token),
     token_logprobs: tokens.map(({ logprob }) => finite(logprob)),
-    // The token that came is among them, whether or not it was one of the likeliest.
-    top_logprobs: tokens.map((each) =>
-      Object.fromEntries(
-        [...each.top, each].map(({ token, logprob }) => [
-          token,
-          finite(logprob),
-        ]),
-      )
-    ),
+    top_logprobs: tokens.map(logprobsByText),
     text_offset: tokens.map(({ offset }) => offset),
   };
+}
+
+/**
+ * The token that came is among them, whether or not it was one of the likeliest. Of others that have one text, as what
+ * UTF-8 has cut has, the likeliest counts.
+ */
+function logprobsByText(each: LikelyTokens): Record<string, number> {
+  const byText = new Map<string, number>();
+  for (const { token, logprob } of each.top) {
+    if (!byText.has(token)) byText.set(token, finite(logprob));
+  }
+  byText.set(each.token, finite(each.logprob));
+  return Object.fromEntries(byText);
 }
 
 /** `/v1/chat/completions`. */

@@ -67,6 +67,25 @@ Deno.test("a token that cannot be is told with a number, in whole answers and in
   }
 });
 
+Deno.test("of tokens that have one text a completion tells the likeliest, but of the one that came", () => {
+  const top = [
+    { token: "\ufffd", logprob: -0.5 },
+    { token: "a", logprob: -1 },
+    { token: "\ufffd", logprob: -4 },
+  ];
+  const topLogprobs = (token: string, logprob: number) => {
+    const logprobs = [{ token, logprob, offset: 0, top }];
+    const choice = COMPLETION.choice(
+      { text: token, logprobs, finishReason: "stop" },
+      0,
+    );
+    return (choice as { logprobs: { top_logprobs: unknown[] } }).logprobs
+      .top_logprobs[0];
+  };
+  assert.deepEqual(topLogprobs("b", -5), { "\ufffd": -0.5, a: -1, b: -5 });
+  assert.deepEqual(topLogprobs("\ufffd", -4), { "\ufffd": -4, a: -1 });
+});
+
 Deno.test("whole answers lie at their indices, with what all of them cost", async () => {
   const all = generated([A, HELD, STOP], [A, LENGTH]);
   const response = await wholeAnswers(head(COMPLETION), all);
