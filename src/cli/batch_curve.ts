@@ -14,7 +14,10 @@ import { workload } from "../workload/workload.ts";
 import { submissions } from "./measure.ts";
 import { meanTextsNs, rowTokens } from "./row_tokens.ts";
 
-const SIZES = [1, 2, 4, 8, 16, 32, 64];
+/** Rows of batches that are measured. */
+export const SIZES: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
+/** And of trees. */
+export const MORE_SIZES: readonly number[] = [128, 256, 512];
 
 /** Full batches of a size that a median is taken over, at least. */
 const SAMPLES = 8;
@@ -31,6 +34,22 @@ const POLICIES = [cellular, merged];
 /** Requests at once that full batches of a size are seen of: twice what the workers' batches hold, and one each. */
 export function requestsAtOnce(size: number, workers: number): number {
   return workers * (2 * size + 1);
+}
+
+/**
+ * Sizes of batches that a profile has: of models whose requests have several rows of a cell at once, as trees have, batches
+ * of 64 requests have more than 64 rows.
+ * @param hasRoom for so many requests at once
+ */
+export function profiledSizes(
+  { shape }: Model,
+  workers: number,
+  hasRoom: (requests: number) => boolean,
+): readonly number[] {
+  if (shape !== "dag") return SIZES;
+  return SIZES.concat(
+    MORE_SIZES.filter((size) => hasRoom(requestsAtOnce(size, workers))),
+  );
 }
 
 /** Sizes of batches that a curve has where there is room for so many requests at once. */

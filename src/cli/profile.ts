@@ -5,7 +5,14 @@ import { runtimeName } from "../engine/wall/runtime.ts";
 import type { BatchCurve } from "../report/bench_result.ts";
 import { renderTable } from "../report/table.ts";
 import { besideOthers } from "./beside_others.ts";
-import { batchCurves, profileTable, requestsAtOnce } from "./batch_curve.ts";
+import {
+  batchCurves,
+  MORE_SIZES,
+  profiledSizes,
+  profileTable,
+  requestsAtOnce,
+  SIZES,
+} from "./batch_curve.ts";
 import type { ProfileTable } from "../policy/profile.ts";
 import { MODELS, SIZE_CLASSES, type SizeClass } from "../models/registry.ts";
 import { buildModel, type BuiltModel } from "./bench_models.ts";
@@ -59,7 +66,10 @@ ${TURNS} turns: what the machine takes with nothing else to do.
 } (default ${SIZE})
   --hidden N        hidden size of a model that has one, instead of the class's
   --option KEY=VAL  any option of the model, e.g. size=224; may be repeated
-  --sizes N,N,...   batch sizes (default 1,2,4,8,16,32,64)
+  --sizes N,N,...   batch sizes (default ${
+  SIZES.join(",")
+}; of trees, which have many rows at once,
+                    ${MORE_SIZES.join(",")} as well, as far as there is room)
   --workers N       that compute at the same time (default 1)
   --seed N          seed of weights and inputs (default 1)
   --out FILE        save the table as JSON; {"profile": FILE} as "cost" of shoal simulate reads it, and
@@ -68,8 +78,6 @@ ${TURNS} turns: what the machine takes with nothing else to do.
 
 Of a file, whose requests are drawn as its inputs say (ids below the size of the table that they pick from):
 ${BENCH_FILE_HELP}`;
-
-const SIZES = [1, 2, 4, 8, 16, 32, 64];
 
 export async function profile(args: string[]): Promise<number> {
   const profiled = await savedProfile(args);
@@ -143,7 +151,7 @@ export async function savedProfile(
     );
   }
   const seed = seedOption(values.seed);
-  const sizes = sizesOption(values.sizes);
+  const asked = sizesOption(values.sizes);
   if (values.out !== undefined) {
     checkWritable(values.out);
     const file = isFile(name) ? name : undefined;
@@ -154,6 +162,11 @@ export async function savedProfile(
     min: 1,
     max: threadsMax(),
   });
+  const sizes = asked ?? profiledSizes(
+    built.model,
+    workers,
+    (requests) => slotsFor(built, requests).requests >= requests,
+  );
   const requests = requestsAtOnce(Math.max(...sizes), workers);
   const room = slotsFor(built, requests);
   if (room.requests < requests) {
@@ -282,8 +295,8 @@ function optionsOf(
   }));
 }
 
-function sizesOption(text: string | undefined): number[] {
-  if (text === undefined) return SIZES;
+function sizesOption(text: string | undefined): number[] | undefined {
+  if (text === undefined) return undefined;
   const sizes = integersOption("sizes", text, { min: 1, max: BATCH_MAX });
   return [...new Set(sizes)].sort((a, b) => a - b);
 }

@@ -15,6 +15,13 @@ export function readProfile(path: string): ProfileTable {
   const text = readText(path);
   const value = parseJson(text, label);
   try {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      throw new RangeError(
+        `it is what shoal profile or shoal npu --profile saved, got ${
+          describe(value)
+        }`,
+      );
+    }
     const tables = isTabled(value)
       ? value.tablesNs
       : profileTable(loadProfile(text));
@@ -32,6 +39,6 @@ export function readProfile(path: string): ProfileTable {
   }
 }
 
-function isTabled(value: unknown): value is { tablesNs: ProfileTable } {
-  return typeof value === "object" && value !== null && "tablesNs" in value;
+function isTabled(value: object): value is { tablesNs: ProfileTable } {
+  return "tablesNs" in value;
 }

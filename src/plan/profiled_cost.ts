@@ -53,7 +53,8 @@ export class ProfiledCost implements CostModel {
     const [least, most] = [points[0][0], points[points.length - 1][0]];
     if (rows < least || rows > most) {
       throw new OutsideProfile(
-        `a batch of ${rows} rows of "${cell.name}"; the profile has ${least} to ${most}`,
+        `a batch of ${rows} rows of "${cell.name}"; the profile has ${least} to ${most}` +
+          (rows > most ? " (shoal profile --sizes measures more)" : ""),
       );
     }
     const share = this.#tokenShare(cell, extents);

@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { compare, compared } from "../../bench/arena/honesty/compare.ts";
-import { groundOf } from "../../bench/arena/honesty/ground.ts";
+import { groundOf, simulatedNs } from "../../bench/arena/honesty/ground.ts";
 import {
   comparisonTable,
   errorTable,
 } from "../../bench/arena/honesty/tables.ts";
-import { ProfiledCost } from "../../src/plan/profiled_cost.ts";
+import { constantCost } from "../../src/cost/table_cost.ts";
+import { OutsideProfile, ProfiledCost } from "../../src/plan/profiled_cost.ts";
 import { RecordedTime } from "../../src/plan/recorded_time.ts";
 import { type Stretch, WHOLE } from "../../src/plan/stretch.ts";
 import type { ProfileTable } from "../../src/policy/profile.ts";
+import { renderTable } from "../../src/report/table.ts";
 
 /** Ten rows take as long as one. */
 const TABLE: ProfileTable = { "*": [[1, 1_000_000], [10, 1_000_000]] };
@@ -82,8 +84,8 @@ Deno.test("batches that were not profiled are refused, and what was measured is 
   assert.match(one.refused!, /a batch of 1 rows .*has 2 to 10/);
   assert.equal(one.measured.length, 2);
   assert.match(
-    comparisonTable([one]).rows[0]?.[3].text ?? "",
-    /^refused: a batch of 1/,
+    renderTable(comparisonTable([one]), { color: false }),
+    /refused: a batch of 1/,
   );
   assert.deepEqual(
     errorTable([one]).rows[0]?.slice(2).map(({ text }) => text),
@@ -94,6 +96,26 @@ Deno.test("batches that were not profiled are refused, and what was measured is 
 Deno.test("a policy whose batches were not profiled does not say what the capacity is, others do", () => {
   const options = optionsOf(undefined, { "*": [[1, 1e6], [64, 1e6]] });
   assert(groundOf({ ...options, model: "treelstm" }).capacityPerS > 0);
+});
+
+Deno.test("policies may ask for more rows than were profiled, as trees have, and run them where that can be told", () => {
+  const options = optionsOf(undefined, { "*": [[1, 1e6], [64, 1e6]] });
+  const ground = groundOf({ ...options, model: "treelstm" });
+  const run = (machine: typeof ground.machine) =>
+    simulatedNs(
+      machine,
+      ground.make("auto"),
+      ground.arrivals(Infinity, 128, 1),
+    );
+  const measured = { ...ground.machine, cost: constantCost(1e6) };
+  assert.equal(run(measured).length, 128);
+  assert.throws(
+    () => run(ground.machine),
+    (error: unknown) =>
+      error instanceof OutsideProfile &&
+      /has 1 to 64 \(shoal profile --sizes measures more\)/
+        .test(error.message),
+  );
 });
 
 Deno.test("errors are against every run, beside those of a run as a prediction of the next", () => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import {
   batchCurves,
   curveSizes,
+  profiledSizes,
   profileTable,
 } from "../../src/cli/batch_curve.ts";
 import { buildModel } from "../../src/cli/bench_models.ts";
@@ -23,6 +24,17 @@ Deno.test("of sizes that were measured several times the fastest counts, in the 
     { cell: "A", points: [point(1, 150), point(8, 500)] },
   ];
   assert.deepEqual(profileTable(curves), { A: [[1, 100], [8, 400]] });
+});
+
+Deno.test("of trees larger batches are profiled, as far as there is room: those of 64 requests have more rows", () => {
+  const sizes = [1, 2, 4, 8, 16, 32, 64];
+  const of = (name: string, room: number) => {
+    const { model } = buildModel(name, "small", 1, { hidden: 4 });
+    return profiledSizes(model, 1, (requests) => requests <= room);
+  };
+  assert.deepEqual(of("lstm", 10_000), sizes);
+  assert.deepEqual(of("treelstm", 10_000), [...sizes, 128, 256, 512]);
+  assert.deepEqual(of("treelstm", 600), [...sizes, 128, 256]);
 });
 
 Deno.test("a curve's batches fit where there is room for so many requests, however many workers have some", async () => {

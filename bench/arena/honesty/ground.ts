@@ -5,7 +5,6 @@ import { buildModel, type BuiltModel } from "../../../src/cli/bench_models.ts";
 import { submissions } from "../../../src/cli/measure.ts";
 import type { MachineProfile } from "../../../src/cli/planning/machine_profile.ts";
 import { policyOptions } from "../../../src/cli/policy_options.ts";
-import { typicalProfile } from "../../../src/cost/typical_profile.ts";
 import type { Submission } from "../../../src/engine/core/engine_options.ts";
 import type { SizeClass } from "../../../src/models/registry.ts";
 import { OutsideProfile } from "../../../src/plan/profiled_cost.ts";
@@ -35,6 +34,8 @@ export interface Ground {
   arrivals(ratePerS: number, requests: number, seed: number): Submission[];
 }
 
+/** As in the arena. */
+const BATCH_SIZE_MAX = 64;
 /** The target, in multiples of the mean time alone. */
 const TARGET = 5;
 /** Requests that the time alone and the capacity are taken of, on virtual time. */
@@ -55,13 +56,12 @@ export function groundOf({ model: name, size, profile, policies, seed }: {
   // What a capacity is does not hang on what came in between.
   const { recorded: _, ...steady } = machine;
   const batchSizeMax = Math.min(
+    BATCH_SIZE_MAX,
     ...Object.values(tablesNs).map((points) => points[points.length - 1][0]),
   );
-  const { decTimesteps, tokens } = workloadOf(name, size);
-  const given = {
-    profile: typicalProfile(machine.cost, { tokens, steps: decTimesteps }),
-    decTimesteps,
-  };
+  const { decTimesteps } = workloadOf(name, size);
+  // As plans give it: policies may ask for more rows than they run.
+  const given = { profile: tablesNs, decTimesteps };
   const make = (policy: string, aloneNs: number): Policy =>
     policyOf(policy, policyOptions(policy, { batchSizeMax }), {
       ...given,

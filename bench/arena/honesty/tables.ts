@@ -15,6 +15,9 @@ const ERRORS: readonly (readonly [
   ["goodput", (one, of) => one.inTime - of.inTime],
 ];
 
+/** Columns behind the words of a row that is refused: of each figure what was measured, and two errors. */
+const REFUSED = 3 * ERRORS.length - 1;
+
 /** One that was predicted. */
 type Predicted = Comparison & { predicted: Figures };
 
@@ -60,7 +63,7 @@ export function comparisonTable(comparisons: readonly Comparison[]): Table {
             ? percentText(off(measured[1], measured[0]))
             : "-",
         ])
-        : [`refused: ${refused}`];
+        : [`refused: ${refused}`, ...new Array<string>(REFUSED).fill("")];
       return [model, policy, String(load), ...figures]
         .map((text) => ({ text }));
     }),
