@@ -160,6 +160,25 @@ Deno.test("on a flat curve those of one part go, where most get through it for i
   ]);
 });
 
+Deno.test("on a flat curve enough of one part for a batch go, the first by what they have left", () => {
+  const { cost, profile } = profiled(() => 100);
+  // Two write, of whom 32 steps are expected; three come, and would sooner be through with what they have to read.
+  const begun = (tokens: number) =>
+    told({
+      policy: auto({ profile, batchSizeMax: 2 }),
+      models: [DECODER],
+      requests: [
+        ...[pair(0, 1, 4), pair(0, 1, 4)],
+        ...[pair(150, tokens, 4), pair(150, tokens, 4), pair(150, tokens, 4)],
+      ],
+      cost,
+    }).map((task) => task.split(" ").at(-1)!).slice(1, 7);
+  assert.deepEqual(begun(2), [
+    ...["decoder:1,2", "decoder:1,2", "decoder:1,2", "decoder:1,2"],
+    ...["encoder:3,4", "encoder:3,4"],
+  ]);
+});
+
 Deno.test("where batches do not pay the parts of the way go side by side", () => {
   const { cost, profile } = profiled((_cell, rows) => 100 * rows ** 0.9);
   const policy = auto({ profile, slaNs: 1e6 });

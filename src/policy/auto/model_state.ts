@@ -31,7 +31,6 @@ interface AutoTag extends Advance<AutoRequest>, Pick<ExecTime, "nodeNs"> {
   newest?: Pass;
 }
 export type AutoRequest = Request<AutoTag> & { graph: CellGraph<AutoRequest> };
-
 /** Shares: of time waited, off what is left; of the newest in what is learned; of time that no request takes, at least. */
 const [AGING, NEWEST, IDLE] = [0.02, 1 / 128, 0.1];
 /** How much longer: a batch for who is late; of one by one, together, in parts; near, or for late frames of streams. */
@@ -159,7 +158,7 @@ export class ModelState {
     return { ...batch, perNs, why };
   }
 
-  /** Those in one part: where most get through it for its time, the most urgent is, or enough for a batch are. */
+  /** Those in one part: the first with enough for a batch, or of the most urgent; or where most get through for its time. */
   #part(free: AutoRequest[], isUrgent: boolean, rows: number): AutoRequest[] {
     const [{ cells }, { nowNs }] = [this.model, this.#now];
     const grows = cells.findIndex(({ phase }) => phase === "decoder");
@@ -183,9 +182,10 @@ export class ModelState {
       Math.max(0, ...of.sort((a, b) => a - b).map((ns, i) => (i + 1) / ns))
     );
     const isClose = nowNs + CLOSE * free[0].tag.leftNs > free[0].tag.dueNs;
-    const best = isFlat && !isClose
-      ? perNs.indexOf(Math.max(...perNs))
-      : parts.find((one) => isFlat || times[one].length >= rows);
+    const goes = (one: number) =>
+      isUrgent ? isClose : times[one].length >= rows;
+    const fast = isFlat ? perNs.indexOf(Math.max(...perNs)) : undefined;
+    const best = parts.find(goes) ?? fast;
     return free.filter((_, i) => parts[i] === (best ?? parts[i]));
   }
 

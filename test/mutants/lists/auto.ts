@@ -200,6 +200,14 @@ export const MUTANTS: MutantList = [
     why: "two rows of two parts are two tasks of one row",
   },
   {
+    id: "auto.enough-on-flat-curves",
+    file: STATE,
+    from: "isUrgent ? isClose : times[one].length >= rows",
+    to: "isUrgent ? isClose : !isFlat && times[one].length >= rows",
+    tests: DECODERS,
+    why: "in overload all read before anybody writes, and nobody is done",
+  },
+  {
     id: "auto.parts-beside-other-models",
     file: STATE,
     from: "(isUrgent || this.#now.shares > 1)",
