@@ -10,7 +10,7 @@ import { inTurns, type Way } from "./in_turns.ts";
 import { PeerEngine, type Sessions } from "./peer_engine.ts";
 import type { StreamPeer } from "./runtimes.ts";
 import { type Loaded, underLoad } from "./under_load.ts";
-import { assertAlike, ourResults, resultsOf } from "./same_results.ts";
+import { differenceOf, ourResults, resultsOf } from "./same_results.ts";
 
 /** One way of running streams on a peer. */
 export interface PeerStreams {
@@ -28,13 +28,15 @@ export interface PeerStreams {
    * frames, in which pauses of the collector count that these runtimes have more of.
    */
   readonly carried: Trial | undefined;
+  /** How its results differ, where they are not ours, or a batch's not those of its rows alone: nothing is compared. */
+  readonly differs?: string;
   /** A frame in turns with the engine, medians of the rounds: CPU time under load; of batches, while nothing else runs. */
   readonly turns?: {
     readonly us: number;
     readonly oursUs: number;
     /** Theirs over ours. */
     readonly ratio: number;
-  };
+  } | undefined;
 }
 
 /** Rows batched by hand: the files take so many and no others. */
@@ -43,10 +45,7 @@ const BATCHES = [16, 64, 256];
 const BUSY = 0.9;
 const STREAMS_MAX = 2048;
 
-/**
- * @param ours the engine; undefined where none takes the model
- * @throws Error where a peer's results are others than ours
- */
+/** @param ours the engine; undefined where none takes the model */
 export async function measurePeers(
   subject: StreamSubject,
   peers: readonly StreamPeer[],
@@ -56,7 +55,11 @@ export async function measurePeers(
   const { name, periodMs, onPeers } = subject;
   const results = await ourResults(subject);
   const measured: PeerStreams[] = [];
-  const ways: Way[] = [];
+  const ways = new Map<PeerStreams, Way>();
+  const differing = (way: PeerStreams, label: string) => {
+    progress(`${name}: ${label}: results are ${way.differs}`);
+    measured.push(way);
+  };
   await using sessionsOf = new AsyncDisposableStack();
   for (const peer of peers) {
     progress(`${name}: ${peer.name}, a frame`);
@@ -73,35 +76,44 @@ export async function measurePeers(
       sessionsOf.defer(() => engine.release());
       await engine.prepare(1);
       const theirs = await resultsOf(engine, subject);
-      theirs.forEach((data, i) => assertAlike(data, results[i], engine.label));
+      const time = timeOf(frameMs);
+      const way = { peer: peer.name, sessions, rows: 1, ...time } as const;
+      const differs = theirs.map((data, i) => differenceOf(data, results[i]))
+        .find((difference) => difference !== undefined);
+      if (differs !== undefined) {
+        differing({ ...way, carried: undefined, differs }, engine.label);
+        continue;
+      }
       const from = Math.round(BUSY * periodMs / frameMs);
       const carried = await carriedBy(engine, subject, from, settings);
-      const way = { peer: peer.name, sessions, rows: 1, carried };
-      const time = timeOf(frameMs);
-      measured.push({ ...way, ...time });
-      ways.push(underLoad({ engine, fit: time.fit }, subject, settings));
+      measured.push({ ...way, carried });
+      const load = underLoad({ engine, fit: time.fit }, subject, settings);
+      ways.set(measured.at(-1)!, load);
     }
     for (const rows of BATCHES) {
       const files = onPeers.files(rows);
       if (files === undefined) continue;
       progress(`${name}: ${peer.name}, ${rows} frames at once`);
       const both = await batchResults(peer, files, alone, rows);
-      assertAlike(both.batch, both.apart, `${peer.name}, ${rows} rows`);
       const batches = await openFrames(peer, files, rows);
       sessionsOf.defer(batches.close);
-      const ms = await frameTime(batches);
-      const way = { peer: peer.name, sessions: "batch", rows } as const;
-      const time = timeOf(ms / rows);
-      measured.push({ ...way, ...time, carried: undefined });
-      ways.push(async () => 1000 * (await batches.time()).cpuMs / rows);
+      const time = timeOf(await frameTime(batches) / rows);
+      const way: PeerStreams = {
+        ...{ peer: peer.name, sessions: "batch", rows, ...time },
+        carried: undefined,
+      };
+      const differs = differenceOf(both.batch, both.apart);
+      if (differs !== undefined) {
+        differing({ ...way, differs }, `${peer.name}, ${rows} rows`);
+        continue;
+      }
+      measured.push(way);
+      ways.set(way, async () => 1000 * (await batches.time()).cpuMs / rows);
     }
   }
   const turns = ours &&
     await turnsOf(name, underLoad(ours, subject, settings), ways);
-  return measured.map((way, i) => ({
-    ...way,
-    ...(turns && { turns: turns[i] }),
-  }));
+  return measured.map((way) => ({ ...way, turns: turns?.get(way) }));
 }
 
 /** How many streams a peer carries, searched for as the engine's. */
@@ -128,12 +140,12 @@ async function carriedBy(
 async function turnsOf(
   name: string,
   ours: Way,
-  ways: readonly Way[],
-): Promise<NonNullable<PeerStreams["turns"]>[]> {
-  const [oursUs, ...us] = await inTurns(name, [ours, ...ways]);
-  return us.map((theirs) => ({
-    us: median(theirs),
+  ways: ReadonlyMap<PeerStreams, Way>,
+): Promise<Map<PeerStreams, PeerStreams["turns"]>> {
+  const [oursUs, ...us] = await inTurns(name, [ours, ...ways.values()]);
+  return new Map([...ways.keys()].map((way, i) => [way, {
+    us: median(us[i]),
     oursUs: median(oursUs),
-    ratio: median(theirs.map((us, round) => us / oursUs[round])),
-  }));
+    ratio: median(us[i].map((us, round) => us / oursUs[round])),
+  }]));
 }

@@ -37,19 +37,19 @@ export async function resultsOf(
   return results;
 }
 
-/** @throws Error that names whose numbers are too far off */
-export function assertAlike(
+/** How far apart results are, if that is too far to be of the same computation. */
+export function differenceOf(
   got: ArrayLike<number>,
   wanted: ArrayLike<number>,
-  whose: string,
-): void {
+): string | undefined {
+  if (got.length !== wanted.length) {
+    return `${got.length} elements, not ${wanted.length}`;
+  }
   let [most, worst] = [0, 0];
   for (let i = 0; i < wanted.length; i++) {
     most = Math.max(most, Math.abs(wanted[i]));
     worst = Math.max(worst, Math.abs(got[i] - wanted[i]));
   }
-  if (got.length === wanted.length && worst <= TOLERANCE * most) return;
-  throw new Error(
-    `${whose}: results are off by ${worst}, the largest is ${most}`,
-  );
+  if (worst <= TOLERANCE * most) return undefined;
+  return `off by ${worst.toPrecision(2)} of ${most.toPrecision(2)}`;
 }

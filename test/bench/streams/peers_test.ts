@@ -10,8 +10,12 @@ import {
   PeerEngine,
   type Sessions,
 } from "../../../bench/streams/peers/peer_engine.ts";
+import type { PeerStreams } from "../../../bench/streams/peers/measure_peers.ts";
 import type { StreamPeer } from "../../../bench/streams/peers/runtimes.ts";
+import { differenceOf } from "../../../bench/streams/peers/same_results.ts";
 import { withRows } from "../../../bench/streams/peers/with_rows.ts";
+import type { ModelStreams } from "../../../bench/streams/measure.ts";
+import { peersTable } from "../../../bench/streams/table.ts";
 import { readModel } from "../../../src/onnx/read/read_model.ts";
 import { node, writeModel } from "../../onnx/write_model.ts";
 
@@ -119,4 +123,21 @@ Deno.test("a file with a batch of one becomes one of more rows, in inputs and ou
   assert.deepEqual(dims, [[5, 1], [2, 5, 1], [5, 1], [2, 5, 1]]);
   assert.equal(nodes.length, 2);
   assert.equal(withRows(FILE, 1), FILE);
+});
+
+Deno.test("what computes something else is told apart, and nothing is compared with it", () => {
+  assert.equal(differenceOf([1, 0.1], [1, 0.105]), undefined);
+  assert.equal(differenceOf([1, 0.1], [1, 0.125]), "off by 0.025 of 1.0");
+  assert.equal(differenceOf([1, NaN], [1, 0]), "off by NaN of 1.0");
+  assert.equal(differenceOf([1], [1, 2]), "1 elements, not 2");
+  const way = { peer: "a", sessions: "batch", rows: 16, frameMs: 1, fit: 32 };
+  const peers = [
+    { ...way, carried: undefined, differs: "off by 0.025 of 1.0" },
+    { ...way, carried: undefined, turns: { us: 2, oursUs: 1, ratio: 2 } },
+  ] as PeerStreams[];
+  const { rows } = peersTable([
+    { model: "m", peers } as unknown as ModelStreams,
+  ]);
+  const last = rows.map((row) => row!.at(-1)!.text);
+  assert.deepEqual(last, ["off by 0.025 of 1.0", "2.00x"]);
 });
