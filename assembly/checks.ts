@@ -75,6 +75,18 @@ const DIMENSION_END: i32 = 1 << 30;
   }
 }
 
+/** Products of a byte and a signed one whose sums fit 32 bits; blocks of packed rows hold no longer ones. */
+const Q8_K_MAX: i32 = 65793;
+
+/** Traps unless an int8 sum has that many products at most, and one. */
+// @ts-ignore: decorator
+@inline export function checkProducts(k: i32): void {
+  if (!ASC_NO_ASSERT) {
+    checkLeast(k, 1);
+    assert(k <= Q8_K_MAX, "an int8 sum has too many products for 32 bits");
+  }
+}
+
 /** Bytes of a volume of floats, or so many that no memory has them. */
 // @ts-ignore: decorator
 @inline export function volumeBytes(height: i32, width: i32, channels: i32): u64 {

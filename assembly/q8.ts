@@ -3,7 +3,7 @@
 // q8_epilogue.ts. Activations of 7 bits (levels = 127) may use relaxed SIMD's dot product,
 // which is exact for them in every engine, for 8 bits in some (q8_bytes.ts); 8 bits (levels = 255)
 // have ONNX's semantics.
-import { checkLeast, checkPacked, checkRows } from "./checks";
+import { checkLeast, checkPacked, checkProducts, checkRows } from "./checks";
 import { shifter } from "./constants";
 import { isActivation, lateActivation } from "./op";
 import { leastOf, mostOf, PANEL_HEADER, pointOf, q8, steps8, storeBytes } from "./q8_epilogue";
@@ -160,7 +160,10 @@ export function sumOf(a: usize, count: i32): i32 {
   return sum;
 }
 
-/** c[i][j] = act(scale_i * weightScale_j * exact sum + bias_j), f32. seven = 1: all q are below 128. */
+/**
+ * c[i][j] = act(scale_i * weightScale_j * exact sum + bias_j), f32. seven = 1: all q are below 128. k is at most
+ * 65793.
+ */
 export function gemm_q8_f32(
   m: i32, n: i32, k: i32, seven: i32, qRows: usize, w: usize, cRows: usize, act: i32
 ): void {
@@ -211,7 +214,7 @@ export function gemm_q8_u8(
 
 function check(m: i32, n: i32, k: i32, seven: i32, qRows: usize, w: usize): void {
   checkLeast(n, 1);
-  checkLeast(k, 1);
+  checkProducts(k);
   checkQ8Rows(m, k, seven, qRows);
   checkPacked(w, (n + 7) >> 3, q8PanelBytes(k));
   if (seven) {

@@ -1,7 +1,7 @@
 // Steps of recurrent cells of int8: weights quantised per gate and unit, x and h per row, each by
 // its own scale, so that a row never depends on its batch. A gate's sum is that of two products of
 // gemm_q8_f32, act none, x's first; what becomes of it is the f32 cells'.
-import { checkLeast, checkPacked, checkRows, checkSpan, checkUnits } from "./checks";
+import { checkPacked, checkProducts, checkRows, checkSpan, checkUnits } from "./checks";
 import { opened, remembered } from "./gates";
 import { late, n, p0, writes } from "./job";
 import { op } from "./op";
@@ -203,7 +203,7 @@ function check(
 ): void {
   if (!ASC_NO_ASSERT) {
     checkUnits(hidden, first, units);
-    checkLeast(kx, 1);
+    checkProducts(kx);
     checkQ8Rows(m, kx, seven, xRows);
     checkQ8Rows(m, hidden, seven, hRows);
     assert((scratch & 15) == 0, "scratch memory is not 16-byte aligned");

@@ -3,7 +3,7 @@
 // a quantised row of its own (im2col, a block of pixels at a time; not of 1x1 kernels) and meets gemm_q8's
 // tiles. Bytes of a pixel are few beside the products made of them, rows need no multiple of 4 channels,
 // and chains of 16 bits pass from tap to tap. Padding is the image's zero point, which stands for 0.
-import { checkPacked, checkRows, checkSpan } from "./checks";
+import { checkPacked, checkProducts, checkRows, checkSpan } from "./checks";
 import { isActivation } from "./op";
 import { checkShape, image } from "./image";
 import { checkQ8Panel, checkQ8Rows, pad, q8RowBytes, seal, sumOf } from "./q8";
@@ -245,6 +245,7 @@ function check(m: i32, s: usize, seven: i32, inRows: usize, w: usize, scratch: u
     const groups = image.groups(s);
     assert(image.channels(s) % groups == 0, "groups do not divide the channels");
     assert(image.outChannels(s) % groups == 0, "groups do not divide the output channels");
+    checkProducts(allTaps(s));
     checkQ8Rows(m, image.height(s) * image.width(s) * image.channels(s), seven, inRows);
     assert((scratch & 15) == 0, "scratch memory is not 16-byte aligned");
     checkSpan(scratch, conv_q8_scratch_bytes(s));

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Prng } from "../../src/base/prng.ts";
+import { checkedKernels } from "../../src/kernels/host/checked_kernels.ts";
+import { KernelHost } from "../../src/kernels/host/kernel_host.ts";
 import { instantiateKernels } from "../../src/kernels/module/module.ts";
 import { supports } from "../../src/kernels/module/features.ts";
-import { packQ8 } from "../../src/kernels/pack/pack_q8.ts";
+import { shapeWords } from "../../src/kernels/pack/image_words.ts";
+import { packQ8, Q8_K_MAX } from "../../src/kernels/pack/pack_q8.ts";
+import { imageShape } from "../../src/tensor/image_shape.ts";
 import {
   integerSum,
   type QuantizedRow,
@@ -219,4 +223,49 @@ Deno.test("int8 sums of a row at the end of 4 GiB come to an end", (t) => {
     [...view.subarray(tables / 4 + 16, tables / 4 + 24)],
     new Array<number>(8).fill(2 * k),
   );
+});
+
+Deno.test("convolutions of int8 take windows whose sums fit 32 bits, and no greater ones", () => {
+  for (
+    const { name, kernels, memory } of [release, loadBuild("shoal.debug.wasm")]
+  ) {
+    const guarded = name.includes("debug")
+      ? kernels
+      : checkedKernels(kernels, memory);
+    const run = (channels: number) => {
+      const host = new KernelHost(kernels, memory);
+      const shape = imageShape({
+        ...{ height: 1, width: 1, channels, outChannels: 1, kernel: 1 },
+      });
+      const values = new Int8Array(channels).fill(-128);
+      // Packed by hand, as packQ8() refuses what is too long.
+      const w = new Int32Array(40 + 8 * Math.ceil(channels / 4));
+      w[0] = -128 * channels;
+      const bytes = new Int8Array(w.buffer);
+      values.forEach((value, i) =>
+        bytes[160 + 32 * (i >> 2) + (i & 3)] = value
+      );
+      const image = host.rows(1, channels, "q8");
+      const q = host.addressOf(image, 0);
+      new Uint8Array(memory.buffer, q, 16 + channels + 3 & ~3).fill(0);
+      new Uint8Array(memory.buffer, q + 16, channels).fill(255);
+      const out = host.rows(1, 1, "i32");
+      guarded.conv_q8_i32(
+        1,
+        host.block(shapeWords(shape)).address,
+        0,
+        image.table,
+        host.block(w).address,
+        out.table,
+        host.convQ8Scratch(shape).address,
+      );
+      return host.read(out)[0];
+    };
+    assert.equal(run(Q8_K_MAX), -128 * 255 * Q8_K_MAX, name);
+    assert.throws(
+      () => run(Q8_K_MAX + 1),
+      /windows have 65794 numbers|too many products for 32 bits/,
+      name,
+    );
+  }
 });

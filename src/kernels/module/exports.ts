@@ -292,7 +292,10 @@ export interface KernelExports {
     cRows: number,
     act: number,
   ): void;
-  /** c[i][j] = act(scale_i * weightScale_j * exact sum + bias_j), f32. seven = 1: all q are below 128. */
+  /**
+   * c[i][j] = act(scale_i * weightScale_j * exact sum + bias_j), f32. seven = 1: all q are below 128. k is at most
+   * 65793.
+   */
   gemm_q8_f32(
     m: number,
     n: number,

@@ -14,6 +14,8 @@ const NONE = 0xffff;
 const SUM_MAX = 258;
 const ACTIVATION_MAX = 255;
 const SUM_LIMIT = 2 ** 31;
+/** Products of a byte and a signed one whose sums fit 32 bits (assembly/checks.ts). */
+export const Q8_K_MAX = Math.floor((SUM_LIMIT - 1) / (ACTIVATION_MAX * 128));
 
 /** Weights already quantised: w = (v - zero) * scale. */
 export interface PackQ8Options extends GemmSize {

@@ -1,5 +1,6 @@
 /** Kernels over images, [height][width][channels] a row. */
 import { ACTIVATIONS } from "../module/activations.ts";
+import { Q8_K_MAX } from "../pack/pack_q8.ts";
 import { packedConvQ8Words } from "../pack/pack_q8_conv.ts";
 import { PANEL_COLUMNS } from "../pack/panels.ts";
 import {
@@ -119,6 +120,12 @@ function convolutionQ8(
         { access: "scratch", alignment: 16, from: "conv_q8_scratch_bytes()" },
       ),
     ],
+    relation(sizes) {
+      const products = taps(sizes) * sizes.channels / sizes.groups;
+      return products <= Q8_K_MAX
+        ? undefined
+        : `windows have ${products} numbers, and sums of more than ${Q8_K_MAX} products may not fit 32 bits: split the channels and add the results`;
+    },
     // Bytes of an image end with their sum, which takes the whole image.
     cuts: type === "q8"
       ? [byRows()]

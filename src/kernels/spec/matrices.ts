@@ -1,7 +1,7 @@
 /** Products with packed matrices, of f32 and of int8: rows of bytes with a header. */
 import { ACTIVATIONS } from "../module/activations.ts";
 import { packedGemmFloats } from "../pack/pack_gemm.ts";
-import { packedQ8Words } from "../pack/pack_q8.ts";
+import { packedQ8Words, Q8_K_MAX } from "../pack/pack_q8.ts";
 import {
   along,
   byRows,
@@ -60,7 +60,7 @@ const quantize = {
 const product: readonly Parameter[] = [
   m,
   size("n"),
-  size("k"),
+  size("k", 1, { most: Q8_K_MAX }),
   flag("seven"),
   rowsIn("qRows", "k", { type: "q8" }),
   packed(({ n, k }) => packedQ8Words({ n, k }), "packQ8()", {

@@ -1,4 +1,5 @@
 /** Steps of recurrent cells of int8; the kernels that end in `units_q8` compute a range of hidden units. */
+import { Q8_K_MAX } from "../pack/pack_q8.ts";
 import { packedGruQ8Words, packedLstmQ8Words } from "../pack/pack_q8_cells.ts";
 import { rangeOfUnits, start, type Units } from "./cells.ts";
 import {
@@ -20,7 +21,7 @@ import {
 } from "./signature.ts";
 
 const operands: readonly Parameter[] = [
-  size("kx"),
+  size("kx", 1, { most: Q8_K_MAX }),
   flag("seven"),
   rowsIn("xRows", "kx", { type: "q8" }),
   rowsIn("hRows", "hidden", { type: "q8" }),
