@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Arena } from "../../src/kernels/host/arena.ts";
 import { checkCall } from "../../src/kernels/host/check_call.ts";
+import { KernelHost } from "../../src/kernels/host/kernel_host.ts";
 import {
   createMemory,
   PAGE_BYTES,
@@ -70,4 +71,37 @@ Deno.test("debug builds trap where an operand ends in the last page of 4 GiB", (
   };
   relu(END - 4 * WIDTH);
   assert.throws(() => relu(2 ** 32 - 4 * WIDTH), /ends outside memory/);
+});
+
+Deno.test("scratch memory of 2 GiB and more is given whole, and refused where it ends outside memory", () => {
+  const memory = memoryOf(() => createMemory({ bytes: END }));
+  if (!memory) return;
+  const kernels = instantiateKernels(readBuild("shoal.wasm"), { memory });
+  const host = new KernelHost(kernels, memory);
+  assert.equal(host.attentionScratch(2 ** 25).length, 2 ** 29);
+
+  const arena = new Arena(memory, kernels.shoal_static_end());
+  const lengths = arena.block(Int32Array.of(2 ** 26)).address;
+  const few = arena.block(Int32Array.of(1)).address;
+  const [row, out] = [1, 1].map((width) => arena.rows(1, width, "f32").table);
+  const v = arena.reserve(4);
+  const [keys, values] = [2 ** 30, 2 ** 31].map((at) =>
+    arena.rowsAt([at], 2 ** 26, "f32").table
+  );
+  const scratch = END - 1024;
+  assert.throws(
+    () =>
+      checkCall("attention_f32", [
+        ...[1, 1, 1, 1, 2 ** 25, 1, 0, row, keys, values],
+        ...[few, 0, out, scratch],
+      ], { kernels, memory }),
+    /attention_f32: scratch \(2147483648 bytes at \d+\) ends outside memory/,
+  );
+  assert.throws(
+    () =>
+      checkCall("additive_attention_f32", [
+        ...[1, 1, 1, row, v, keys, values, lengths, out, scratch],
+      ], { kernels, memory }),
+    /additive_attention_f32: scratch \(268435456 bytes at \d+\) ends outside memory/,
+  );
 });

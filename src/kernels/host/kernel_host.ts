@@ -177,7 +177,7 @@ export class KernelHost extends Arena {
 
   /** Scratch memory for attention over at most `capacity` positions, a multiple of 8. */
   attentionScratch(capacity: number): Block {
-    const bytes = this.#kernels.attention_scratch_bytes(capacity);
+    const bytes = this.#kernels.attention_scratch_bytes(capacity) >>> 0;
     return this.block("f32", bytes / 4);
   }
 

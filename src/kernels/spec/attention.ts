@@ -80,8 +80,9 @@ export const ATTENTION = {
       rowsOut("outRows", ["heads", "headSize"], { over: ["qRows"] }),
       array(
         "scratch",
+        // Half of memory and more is less than 0 to a host that takes addresses for signed.
         ({ capacity }, kernels) =>
-          kernels.attention_scratch_bytes(capacity) / 4,
+          (kernels.attention_scratch_bytes(capacity) >>> 0) / 4,
         { access: "scratch", from: "attention_scratch_bytes()" },
       ),
     ],
@@ -107,8 +108,7 @@ export const ATTENTION = {
       rowsOut("outRows", "valueWidth"),
       array(
         "scratch",
-        ({ longest }, kernels) =>
-          kernels.attention_scratch_bytes(panels(longest)) / 64,
+        ({ longest }) => panels(longest),
         { access: "scratch", from: "attention_scratch_bytes() / 16" },
       ),
     ],
