@@ -155,7 +155,14 @@ async function run(args: string[]): Promise<void> {
     throw new RangeError("give --csv or --json, not both");
   }
   if (flags.wavefront !== undefined) {
+    refuseOptions("--wavefront", flags, (option) => !DRAWN.includes(option));
     return await drawWavefront(flags, flags.wavefront);
+  }
+  for (const option of ["gemm", "array"] as const) {
+    if (flags[option] === undefined) continue;
+    throw new RangeError(
+      `--${option} goes with --wavefront only; layers stand in the network, the array in --config or --preset`,
+    );
   }
   for (const path of [flags.report, flags.profile]) {
     if (path !== undefined) {
@@ -175,6 +182,42 @@ async function run(args: string[]): Promise<void> {
   else await runModel(flags, { batch, form, cfg });
 }
 
+/** Options of a drawing. */
+const DRAWN: readonly string[] = [
+  "wavefront",
+  "gemm",
+  "array",
+  "dataflow",
+  "mode",
+];
+/** Options that change nothing in the tool's reports. */
+const NOT_SCALESIM: readonly string[] = [
+  "file",
+  "network",
+  "model",
+  "tokens",
+  "report",
+  "profile",
+  "on-chip",
+  "format",
+  "preset",
+  ...FILE_OPTIONS,
+];
+
+/** Throws a RangeError naming the first given option that does not go with `what`. */
+function refuseOptions(
+  what: string,
+  flags: Flags,
+  isRefused: (option: string) => boolean,
+): void {
+  for (const [option, value] of Object.entries(flags)) {
+    if (value === undefined || !isRefused(option)) continue;
+    throw new RangeError(
+      `${option === "file" ? value : `--${option}`} does not go with ${what}`,
+    );
+  }
+}
+
 interface Context {
   batch: number;
   form: OutputForm;
@@ -185,13 +228,11 @@ function runScaleSim(flags: Flags, { batch, form, cfg }: Context): void {
   if (cfg === undefined) {
     throw new RangeError("--mode scalesim needs --config FILE.cfg");
   }
-  for (
-    const flag of ["report", "profile", "on-chip", "format", "preset"] as const
-  ) {
-    if (flags[flag] !== undefined) {
-      throw new RangeError(`--${flag} does not go with --mode scalesim`);
-    }
-  }
+  refuseOptions(
+    "--mode scalesim",
+    flags,
+    (option) => NOT_SCALESIM.includes(option),
+  );
   const layers = readTopology(flags).map((layer) => {
     if (batch === 1) return layer;
     if (layer.geometry !== undefined) {

@@ -201,6 +201,31 @@ const BAD: [string, string[], RegExp][] = [
     /--tokens goes/,
   ],
   [
+    "an array that is none of the machine",
+    ["--network", "resnet50", "--array", "4x4"],
+    /--array goes with --wavefront only; .* the array in --config or --preset/,
+  ],
+  [
+    "a product beside a network",
+    ["--network", "resnet50", "--gemm", "3x3x3"],
+    /--gemm goes with --wavefront only/,
+  ],
+  [
+    "a drawing of a model",
+    ["--wavefront", "w", "--model", "lstm"],
+    /--model does not go with --wavefront/,
+  ],
+  [
+    "a drawing of a file",
+    ["--wavefront", "w", "model.onnx"],
+    /model\.onnx does not go with --wavefront/,
+  ],
+  [
+    "a drawing on a machine",
+    ["--wavefront", "w", "--config", "a.json"],
+    /--config does not go with --wavefront/,
+  ],
+  [
     "no network",
     [],
     /give one of --topology FILE\.csv, --network NAME, --model NAME and MODEL\.onnx/,
@@ -227,6 +252,31 @@ const BAD: [string, string[], RegExp][] = [
     /--array is an integer from 1/,
   ],
 ];
+
+for (
+  const option of [
+    ["--model", "lstm"],
+    ["--tokens", "3"],
+    ["--network", "resnet50"],
+    ["--size", "n=1"],
+    ["--format", "int8"],
+    ["model.onnx"],
+  ]
+) {
+  Deno.test(`shoal npu --mode scalesim refuses ${option[0]}, which would change nothing`, async () => {
+    const { code, out, err } = await shoalNpu(
+      { "g.csv": GEMMS, "a.cfg": CFG },
+      (path) => [
+        ...["--topology", path("g.csv"), "--config", path("a.cfg")],
+        ...["--mode", "scalesim", ...option],
+      ],
+    );
+    assert.equal(code, 2);
+    assert.equal(out, "");
+    assert.match(err, /(--\w+|model\.onnx) does not go with --mode scalesim/);
+    assert.ok(err.includes(option[0]));
+  });
+}
 
 for (const [what, args, message] of BAD) {
   Deno.test(`shoal npu refuses ${what} and prints no result`, async () => {
