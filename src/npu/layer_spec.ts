@@ -2,7 +2,9 @@
  * A layer as the array and the vector unit see it: GEMMs, elementwise work, and what must be moved.
  * Networks, topology files and cells are all translated into this.
  */
-import type { Gemm } from "./dataflow.ts";
+import { describe } from "../base/describe.ts";
+import { nonNegativeInteger, positiveInteger } from "./checks.ts";
+import { checkGemm, type Gemm } from "./dataflow.ts";
 
 /** `copies` independent GEMMs of the same shape, each with operands of its own (groups, heads). */
 export interface GemmWork {
@@ -102,4 +104,48 @@ export interface LayerSpec {
   extraReadWords: number;
   /** Words written to memory besides the GEMMs' results. */
   extraWriteWords: number;
+}
+
+/** Throws a RangeError naming the size of a layer that is none, or does not go with its others. */
+export function checkLayer(layer: LayerSpec): void {
+  const { name, gemms, vector, extraReadWords, extraWriteWords } = layer;
+  for (const [field, list] of Object.entries({ gemms, vector })) {
+    if (Array.isArray(list)) continue;
+    throw new TypeError(
+      `${name}: ${field} must be an array, got ${describe(list)}`,
+    );
+  }
+  nonNegativeInteger(extraReadWords, `${name}: extraReadWords`);
+  nonNegativeInteger(extraWriteWords, `${name}: extraWriteWords`);
+  for (const { elements, passes } of vector) {
+    nonNegativeInteger(elements, `${name}: elements of the vector unit`);
+    nonNegativeInteger(passes, `${name}: passes of the vector unit`);
+  }
+  for (const { gemm, copies, window } of gemms) {
+    positiveInteger(copies, `${name}: copies`);
+    checkGemm(gemm);
+    if (!Number.isSafeInteger(copies * gemm.m * gemm.n * gemm.k)) {
+      throw new RangeError(
+        `${name}: ${copies} copies of ${gemm.m}x${gemm.n}x${gemm.k} have more than 2^53 multiplications; split them`,
+      );
+    }
+    if (window !== undefined) checkWindow(name, gemm, window);
+  }
+}
+
+function checkWindow(name: string, gemm: Gemm, window: MapWindow): void {
+  for (const [field, value] of Object.entries(window)) {
+    positiveInteger(value, `${name}: window's ${field}`);
+  }
+  const { batch, outputH, outputW, channels } = window;
+  if (batch * outputH * outputW !== gemm.m) {
+    throw new RangeError(
+      `${name}: ${batch} maps of ${outputH}x${outputW} windows are not the ${gemm.m} rows (m) of its GEMM`,
+    );
+  }
+  if (gemm.k % channels !== 0) {
+    throw new RangeError(
+      `${name}: k = ${gemm.k} of its GEMM is not so many numbers of each of the window's ${channels} channels`,
+    );
+  }
 }

@@ -1,5 +1,7 @@
 /** Machines and profiles are checked where they come in. */
 import assert from "node:assert/strict";
+import type { LayerSpec } from "../../src/npu/layer_spec.ts";
+import { conv } from "../../src/npu/layers.ts";
 import { createNpu } from "../../src/npu/npu.ts";
 import { preset } from "../../src/npu/presets.ts";
 import {
@@ -142,4 +144,51 @@ Deno.test("profileModel() refuses what is no option", async () => {
       },
     ],
   );
+});
+
+Deno.test("layer() refuses sizes that are none, and such that do not go together", () => {
+  const npu = createNpu(preset("gemmini"));
+  const sound = conv("c", {
+    ...{ channelsIn: 8, channelsOut: 4, height: 6, width: 5, filter: 3 },
+    activation: "relu",
+  }, 2);
+  npu.layer(sound);
+  const [work] = sound.gemms;
+  const { window } = work;
+  const windowOf = (change: object) => ({
+    gemms: [{ ...work, window: { ...window!, ...change } }],
+  });
+  const vectorOf = (change: object) => ({
+    vector: [{ name: "v", elements: 1, passes: 1, ...change }],
+  });
+  const bad: [object, RegExp][] = [
+    [
+      vectorOf({ elements: NaN }),
+      /^c: elements of the vector unit must be an integer of at least 0, got NaN/,
+    ],
+    [vectorOf({ elements: -1 }), /^c: elements .*, got -1/],
+    [vectorOf({ passes: 0.5 }), /^c: passes of the vector unit .*, got 0\.5/],
+    [{ extraReadWords: Infinity }, /^c: extraReadWords .*, got Infinity/],
+    [{ extraWriteWords: undefined }, /^c: extraWriteWords .*, got undefined/],
+    [{ gemms: undefined }, /^c: gemms must be an array, got undefined/],
+    [{ gemms: [{ ...work, copies: 0 }] }, /^c: copies must be .*, got 0/],
+    [
+      { gemms: [{ ...work, copies: 1e13 }] },
+      /^c: 10000000000000 copies of 24x4x72 have more than 2\^53/,
+    ],
+    [windowOf({ channels: 0 }), /^c: window's channels must be .* 1, got 0/],
+    [windowOf({ height: NaN }), /^c: window's height .*, got NaN/],
+    [windowOf({ channels: 7 }), /^c: k = 72 of its GEMM .* 7 channels/],
+    [
+      windowOf({ outputW: 4 }),
+      /^c: 2 maps of 4x4 windows are not the 24 rows \(m\)/,
+    ],
+  ];
+  for (const [change, message] of bad) {
+    assert.throws(
+      () => npu.layer({ ...sound, ...change } as LayerSpec),
+      ({ message: got }: Error) => message.test(got),
+      String(message),
+    );
+  }
 });

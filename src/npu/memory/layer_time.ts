@@ -3,9 +3,8 @@
  * cycles, stalls, traffic and what bound it.
  */
 import { type NpuConfig, NUMBER_FORMATS } from "../config.ts";
-import { positiveInteger } from "../checks.ts";
-import { checkGemm, MAPPINGS } from "../dataflow.ts";
-import type { LayerSpec, VectorWork } from "../layer_spec.ts";
+import { MAPPINGS } from "../dataflow.ts";
+import { checkLayer, type LayerSpec, type VectorWork } from "../layer_spec.ts";
 import type { ScratchpadTraffic } from "../closed_form.ts";
 import { type DramTiming, dramTiming } from "./dram.ts";
 import { type PipelineResult, type Program, runPipeline } from "./pipeline.ts";
@@ -60,12 +59,13 @@ export interface LayerTime {
 
 const NOTHING_ON_CHIP: OnChip = { ifmap: false, ofmap: false };
 
-/** Throws a RangeError if no tiling fits the scratchpads. */
+/** Throws a RangeError if a size of the layer is none, or no tiling fits the scratchpads. */
 export function layerTime(
   layer: LayerSpec,
   config: NpuConfig,
   onChip: OnChip = NOTHING_ON_CHIP,
 ): LayerTime {
+  checkLayer(layer);
   const dram = dramTiming(config.dram, config.clockHz);
   const vectorTicks = vectorCycles(layer.vector, config) * dram.ticksPerCycle;
   const parts = layer.gemms.map((work, i) =>
@@ -164,8 +164,6 @@ function bestTiling(
   candidate: TileContext,
 ): { tiling: Tiling; result: PipelineResult; program: Program } {
   const { work, config, onChip } = candidate;
-  positiveInteger(work.copies, `${name}: copies`);
-  checkGemm(work.gemm);
   const bounded: { tiling: Tiling; boundTicks: number }[] = [];
   for (const tiling of tilings(work, config.array)) {
     if (fits(roomOf(work, tiling, { config, onChip }), config)) {
