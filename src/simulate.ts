@@ -1,6 +1,6 @@
 /**
- * Studying policies: the engine's core on virtual time, costs, registries, the papers' offline phases.
- * Models and policies come from the serving door.
+ * Studying policies: the engine's core on virtual time, workloads, costs, what came of a run and why, registries, the
+ * papers' offline phases. Models and policies come from the serving door.
  *
  * @example Two policies on one load: 200 sentences, one every 10 us, on a device where a step takes 2 us and 0.1 us a row
  * ```ts
@@ -135,7 +135,37 @@ export {
   tokenBudget,
   type TokenBudgetOptions,
 } from "./policy/rivals/token_budget.ts";
+export { Collector } from "./metrics/collector.ts";
+export type { CellTally } from "./metrics/collector.ts";
+export type { Column } from "./metrics/column.ts";
+export type { CellMetrics, Distribution, Metrics } from "./metrics/metrics.ts";
+export { summarize } from "./metrics/summarize.ts";
+export type { SummarizeOptions } from "./metrics/summarize.ts";
+export { tee } from "./metrics/tee.ts";
+export { DecisionLog } from "./report/decision_log.ts";
+export type {
+  DecisionLogLimits,
+  LoggedLaunch,
+  LoggedWait,
+} from "./report/decision_log.ts";
 export { seededWeights } from "./tensor/weights.ts";
+export {
+  atOnce,
+  interval,
+  poisson,
+  stepping,
+  traceReplay,
+} from "./workload/arrivals.ts";
+export type {
+  Arrivals,
+  RateOptions,
+  SteppingOptions,
+  TraceOptions,
+} from "./workload/arrivals.ts";
+export type { Prng } from "./base/prng.ts";
+export type { GeneratedInput, InputGenerator } from "./workload/inputs.ts";
+export { workload } from "./workload/workload.ts";
+export type { Arrival, WorkloadOptions } from "./workload/workload.ts";
 
 // What models, policies and machines are made of, for those who study them through this door alone.
 export type * from "./mod.ts";

@@ -10,6 +10,7 @@ export class Prng {
   readonly #generator: RandomGenerator;
 
   /**
+   * The beginning of a sequence.
    * @param seed an integer; equal seeds give equal sequences. First draws of small seeds are small: where seeds are
    * numbers in a row, fork once.
    */

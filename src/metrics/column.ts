@@ -3,10 +3,12 @@ export class Column {
   #values = new Float64Array(1024);
   #length = 0;
 
+  /** Entries so far. */
   get length(): number {
     return this.#length;
   }
 
+  /** Adds an entry. */
   push(value: number): void {
     if (this.#length === this.#values.length) {
       const larger = new Float64Array(2 * this.#length);

@@ -1,30 +1,31 @@
 import type { Outcome } from "../policy/records.ts";
+import type { CellTally } from "./collector.ts";
 
 /** Of a set of durations; all NaN (null in JSON) when there are none. Percentiles are nearest-rank. */
 export interface Distribution {
+  /** Arithmetic mean. */
   readonly meanNs: number;
+  /** Half of them took at most so long. */
   readonly p50Ns: number;
+  /** Nine of ten did. */
   readonly p90Ns: number;
+  /** 99 of 100 did. */
   readonly p99Ns: number;
+  /** The longest. */
   readonly maxNs: number;
 }
 
-export interface CellMetrics {
+/** The tasks of one cell. */
+export interface CellMetrics extends Readonly<CellTally> {
+  /** The cell's name. */
   readonly cell: string;
-  readonly tasks: number;
-  readonly rows: number;
-  readonly padding: number;
-  readonly speculative: number;
-  /** Tokens that advanced a request, and padding; of a cell that is not ragged, its rows. */
-  readonly tokens: number;
-  readonly paddingTokens: number;
-  readonly busyNs: number;
 }
 
 /** What one run of one policy came to. Plain data. */
 export interface Metrics {
+  /** How many ended how. */
   readonly requests: Readonly<Record<Outcome, number>>;
-  /** Scheduled arrival to departure, of the requests that were done; so are the next two. */
+  /** Scheduled arrival to departure, of the requests that were done, as the next two are. */
   readonly latency: Distribution;
   /** Scheduled arrival to the start of the first task. */
   readonly queueing: Distribution;
@@ -43,9 +44,11 @@ export interface Metrics {
   readonly durationNs: number;
   /** Requests done per second of the duration. */
   readonly throughputPerS: number;
+  /** How large batches were. */
   readonly batch: {
     /** Tasks in which anything ran, be it padding. */
     readonly tasks: number;
+    /** Rows in them that advanced a request. */
     readonly rows: number;
     /** Rows per task: what a task saw. Padding and speculative rows do not count. */
     readonly meanRows: number;
@@ -58,14 +61,17 @@ export interface Metrics {
   readonly paddingShare: number;
   /** Rows submitted ahead and void, of all rows (or tokens). */
   readonly speculativeShare: number;
+  /** Workers of the executor. */
   readonly workers: number;
   /** Time in tasks, of all workers' time from first arrival to last departure or end of a task. */
   readonly utilisation: number;
+  /** How many deadlines were missed. */
   readonly deadlines: {
     /** Requests that had one. */
     readonly requests: number;
     /** Of these: expired, or done too late. */
     readonly violated: number;
   };
+  /** In the order in which they had their first task. */
   readonly cells: readonly CellMetrics[];
 }

@@ -1,7 +1,13 @@
+import {
+  checkedOptions,
+  type Checks,
+  positiveInteger,
+} from "../base/checked_options.ts";
+import { describe } from "../base/describe.ts";
 import { ascending, mean, percentile } from "../base/statistics.ts";
 import { NS_PER_S } from "../base/units.ts";
 import type { Outcome } from "../policy/records.ts";
-import { type Collector, OUTCOMES } from "./collector.ts";
+import { Collector, OUTCOMES } from "./collector.ts";
 import type { Distribution, Metrics } from "./metrics.ts";
 
 const CDF_POINTS = 200;
@@ -9,15 +15,62 @@ const FIFTHS = 5;
 const DONE = OUTCOMES.indexOf("done");
 const EXPIRED = OUTCOMES.indexOf("expired");
 
+/** Options of {@linkcode summarize}. */
+export interface SummarizeOptions {
+  /** Workers of the executor, of whose time `utilisation` is a share; default: up to the last that had a task. */
+  workers?: number;
+}
+
+const CHECKS: Checks<SummarizeOptions> = { workers: positiveInteger };
+
 /**
  * Works the books of a run out to its metrics.
- * @param options.workers workers of the executor; default: as many as had a task
+ * @throws TypeError or RangeError on an argument that is not one
+ *
+ * @example Two requests of one step each, one behind the other
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lstm, serial } from "@shoal/core";
+ * import {
+ *   Collector, constantCost, driveVirtual, EngineCore, SimExecutor, summarize, Timeline,
+ * } from "@shoal/core/simulate";
+ *
+ * const model = lstm({ hidden: 4, vocabulary: 10 });
+ * const timeline = new Timeline();
+ * const executor = new SimExecutor({
+ *   timeline,
+ *   cost: constantCost(1000),
+ *   onCompleted: (task, startNs, endNs) => engine.completed(task, startNs, endNs),
+ * });
+ * const collector = new Collector();
+ * const engine = new EngineCore({ models: [model], policy: serial(), executor, observer: collector });
+ * const request = { model, input: { tokens: [1] }, arrivalNs: 0 };
+ * driveVirtual(engine, timeline, [request, request]);
+ * const { latency, throughputPerS, utilisation } = summarize(collector, { workers: 1 });
+ * assert.equal(latency.meanNs, 1500);
+ * assert.equal(throughputPerS, 1e6);
+ * assert.equal(utilisation, 1);
+ * ```
  */
 export function summarize(
   collector: Collector,
-  options: { workers?: number } = {},
+  options: SummarizeOptions = {},
 ): Metrics {
-  const workers = options.workers ?? collector.busyNs.length;
+  if (!(collector instanceof Collector)) {
+    throw new TypeError(
+      `"collector" is a Collector, got ${describe(collector)}`,
+    );
+  }
+  const { workers = collector.busyNs.length } = checkedOptions(
+    "summarize()",
+    options,
+    CHECKS,
+  );
+  if (workers < collector.busyNs.length) {
+    throw new RangeError(
+      `"workers" is at least ${collector.busyNs.length}, as so many had tasks, got ${workers}`,
+    );
+  }
   const arrivals = collector.arrivalsNs.values();
   const starts = collector.startsNs.values();
   const ends = collector.endsNs.values();

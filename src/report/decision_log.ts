@@ -2,15 +2,24 @@
  * The decision log: what a policy launched, waited for, preempted, merged, stretched and split, when and
  * why; and from it, why a request waited and why a batch was not full.
  */
+import {
+  checkedOptions,
+  type Checks,
+  number,
+} from "../base/checked_options.ts";
 import { Fifo } from "../base/fifo.ts";
 import { nsToMs } from "../base/units.ts";
 import type { Launch, Note, Task } from "../policy/launch.ts";
 import type { Observer, RequestRecord, TaskRecord } from "../policy/records.ts";
 import type { Request } from "../policy/request.ts";
 
+/** A launch in a {@linkcode DecisionLog}. */
 export interface LoggedLaunch {
+  /** Launches count from 0, in order. */
   readonly id: number;
+  /** When it was decided. */
   readonly atNs: number;
+  /** Id of the worker. */
   readonly worker: number;
   /** Names of the cells, in order, each once. */
   readonly cells: readonly string[];
@@ -18,8 +27,11 @@ export interface LoggedLaunch {
   readonly requests: readonly number[];
   /** Of its largest step, padding aside; a request may have several, as a tree has leaves. */
   readonly rows: number;
+  /** What each step was filled up to; 0: nothing. */
   readonly paddedRows: number;
+  /** The policy's reason. */
   readonly why: string;
+  /** What the policy did to its tables before. */
   readonly notes: readonly Note[];
   /** Start of its first task; NaN while none has ended. */
   startNs: number;
@@ -32,9 +44,13 @@ export interface LoggedLaunch {
   readonly partsNs?: Float64Array;
 }
 
+/** A wait in a {@linkcode DecisionLog}. */
 export interface LoggedWait {
+  /** When it was decided. */
   readonly atNs: number;
+  /** At the latest; it ends sooner when something happens. */
   readonly untilNs: number;
+  /** The policy's reason. */
   readonly why: string;
 }
 
@@ -52,25 +68,77 @@ const PARTS = 3;
 /** Lines about one gap in a request's life before the rest is only counted. */
 const LINES_MAX = 12;
 
+const isCount = number(
+  "a positive integer, or Infinity",
+  (value) => value === Infinity || Number.isSafeInteger(value) && value >= 1,
+);
+
+const LIMITS: Checks<DecisionLogLimits> = {
+  requestsMax: isCount,
+  decisionsMax: isCount,
+};
+
+/**
+ * An engine's `observer` that keeps what its policy decided, on virtual time or on the clock, and says from it why a
+ * request waited and why a batch was not full. {@linkcode tee} puts it beside another observer.
+ *
+ * @example The second request waits for the first
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { lstm, serial } from "@shoal/core";
+ * import {
+ *   constantCost, DecisionLog, driveVirtual, EngineCore, SimExecutor, Timeline,
+ * } from "@shoal/core/simulate";
+ *
+ * const model = lstm({ hidden: 4, vocabulary: 10 });
+ * const timeline = new Timeline();
+ * const executor = new SimExecutor({
+ *   timeline,
+ *   cost: constantCost(1e6),
+ *   onCompleted: (task, startNs, endNs) => engine.completed(task, startNs, endNs),
+ * });
+ * const log = new DecisionLog("serial");
+ * const engine = new EngineCore({ models: [model], policy: serial(), executor, observer: log });
+ * const request = { model, input: { tokens: [1, 2] }, arrivalNs: 0 };
+ * driveVirtual(engine, timeline, [request, request]);
+ * assert.deepEqual(log.explainRequest(1).slice(0, 2), [
+ *   "serial: request 1 (lstm) arrived at 0 ms, done at 4 ms: 4 ms in all",
+ *   "waited 2 ms from 0 ms on:",
+ * ]);
+ * ```
+ */
 export class DecisionLog implements Observer {
   /** By id, in order. */
-  readonly launches = new Map<number, LoggedLaunch>();
-  readonly waits = new Fifo<LoggedWait>();
-  readonly requests = new Map<number, RequestRecord>();
+  readonly launches: Map<number, LoggedLaunch> = new Map();
+  /** Requests that have departed, by id. */
+  readonly requests: Map<number, RequestRecord> = new Map();
+  readonly #waits = new Fifo<LoggedWait>();
   readonly #requestsMax: number;
   readonly #decisionsMax: number;
   /** Until then launches ran that are forgotten, as far as was heard; -Infinity while all are there. */
   #forgottenNs = -Infinity;
 
-  /** @param policy name of the policy that decides */
-  constructor(
-    readonly policy: string,
-    { requestsMax = Infinity, decisionsMax = Infinity }: DecisionLogLimits = {},
-  ) {
+  /**
+   * An empty log.
+   * @param policy name of the policy that decides, for what is told
+   * @throws TypeError or RangeError on a limit that is not one
+   */
+  constructor(readonly policy: string, limits: DecisionLogLimits = {}) {
+    const { requestsMax = Infinity, decisionsMax = Infinity } = checkedOptions(
+      "DecisionLog",
+      limits,
+      LIMITS,
+    );
     this.#requestsMax = requestsMax;
     this.#decisionsMax = decisionsMax;
   }
 
+  /** In the order in which they were decided. */
+  get waits(): Iterable<LoggedWait> {
+    return this.#waits;
+  }
+
+  /** Takes down a launch. */
   decided(atNs: number, launch: Launch, id: number): void {
     const { worker, steps, tail, paddedRows = 0, why, notes = [] } = launch;
     const ids = new Set<number>(tail?.requests.map(({ id }) => id));
@@ -100,11 +168,13 @@ export class DecisionLog implements Observer {
     }
   }
 
+  /** Takes down a wait. */
   waited(atNs: number, untilNs: number, why = "no reason given"): void {
-    this.waits.push({ atNs, untilNs, why });
-    if (this.waits.size > this.#decisionsMax) this.waits.shift();
+    this.#waits.push({ atNs, untilNs, why });
+    if (this.#waits.size > this.#decisionsMax) this.#waits.shift();
   }
 
+  /** Takes down a task that was executed. */
   task(_task: Task, { launchId, startNs, endNs, requests }: TaskRecord): void {
     const launch = this.launches.get(launchId);
     if (launch === undefined) return;
@@ -127,6 +197,7 @@ export class DecisionLog implements Observer {
     }
   }
 
+  /** Takes down a request that departed. */
   request(_request: Request, record: RequestRecord): void {
     this.requests.set(record.id, record);
     keep(this.requests, this.#requestsMax);
@@ -268,7 +339,7 @@ export class DecisionLog implements Observer {
       }
       events.push({ atNs: launch.atNs, text: tellLaunch(launch) });
     }
-    for (const { atNs, untilNs: dueNs, why } of this.waits) {
+    for (const { atNs, untilNs: dueNs, why } of this.#waits) {
       if (atNs < fromNs || atNs >= untilNs) continue;
       events.push({ atNs, text: `wait until ${ms(dueNs)}: ${why}` });
     }

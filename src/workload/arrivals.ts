@@ -8,16 +8,45 @@ import type { Prng } from "../base/prng.ts";
 import { NS_PER_S, secondsToNs } from "../base/units.ts";
 import { traceSeconds } from "./trace.ts";
 
+/** When requests come. One of your own is an object with these. */
 export interface Arrivals {
+  /** For messages and reports. */
   readonly name: string;
   /** Requests it has times for; undefined without a limit. */
   readonly requestsMax?: number;
-  /** Scheduled arrival of each of the first `requests` requests. */
+  /** Scheduled arrival of each of the first `requests` requests, ns from the start, ascending. */
   timesNs(requests: number, prng: Prng): number[];
 }
 
-/** Independent users: exponential gaps (MLPerf's server scenario, used by all five papers). */
-export function poisson(options: { ratePerS: number }): Arrivals {
+/** Options of {@linkcode poisson} and {@linkcode interval}. */
+export interface RateOptions {
+  /** Requests per second, on average. */
+  ratePerS: number;
+}
+
+/**
+ * Independent users: exponential gaps (MLPerf's server scenario, used by all five papers).
+ * @throws TypeError or RangeError on an option that is not one
+ *
+ * @example Made of it, bursts of eight
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { type Arrivals, poisson, workload } from "@shoal/core/simulate";
+ *
+ * const bursts = poisson({ ratePerS: 50 });
+ * const arrivals: Arrivals = {
+ *   name: "bursts of eight",
+ *   timesNs: (requests, prng) =>
+ *     bursts.timesNs(Math.ceil(requests / 8), prng).flatMap((ns) => new Array(8).fill(ns))
+ *       .slice(0, requests),
+ * };
+ * const inputs = { name: "alike", next: () => ({ input: { tokens: [1] } }) };
+ * const times = workload({ arrivals, inputs, requests: 100, seed: 1 }).map(({ atNs }) => atNs);
+ * assert.equal(new Set(times).size, 13);
+ * ```
+ */
+export function poisson(options: RateOptions): Arrivals {
+  checkOptions("poisson", options, ["ratePerS"]);
   const ratePerS = checkPositive("ratePerS", options.ratePerS);
   return {
     name: `poisson ${ratePerS}/s`,
@@ -26,8 +55,22 @@ export function poisson(options: { ratePerS: number }): Arrivals {
   };
 }
 
-/** One request every 1/rate seconds, the first at 0. */
-export function interval(options: { ratePerS: number }): Arrivals {
+/**
+ * One request every 1/rate seconds, the first at 0.
+ * @throws TypeError or RangeError on an option that is not one
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { interval, workload } from "@shoal/core/simulate";
+ *
+ * const inputs = { name: "alike", next: () => ({ input: { tokens: [1] } }) };
+ * const load = workload({ arrivals: interval({ ratePerS: 4 }), inputs, requests: 3, seed: 1 });
+ * assert.deepEqual(load.map(({ atNs }) => atNs), [0, 0.25e9, 0.5e9]);
+ * ```
+ */
+export function interval(options: RateOptions): Arrivals {
+  checkOptions("interval", options, ["ratePerS"]);
   const ratePerS = checkPositive("ratePerS", options.ratePerS);
   return {
     name: `interval ${ratePerS}/s`,
@@ -36,7 +79,19 @@ export function interval(options: { ratePerS: number }): Arrivals {
   };
 }
 
-/** Everything at time 0: what a machine can do when it never waits for requests. */
+/**
+ * Everything at time 0: what a machine can do when it never waits for requests.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { atOnce, workload } from "@shoal/core/simulate";
+ *
+ * const inputs = { name: "alike", next: () => ({ input: { tokens: [1] } }) };
+ * const load = workload({ arrivals: atOnce(), inputs, requests: 2, seed: 1 });
+ * assert.deepEqual(load.map(({ atNs }) => atNs), [0, 0]);
+ * ```
+ */
 export function atOnce(): Arrivals {
   return {
     name: "at once",
@@ -44,6 +99,7 @@ export function atOnce(): Arrivals {
   };
 }
 
+/** Options of {@linkcode traceReplay}. */
 export interface TraceOptions {
   /**
    * The trace's text: a header `t_seconds,input_tokens,output_tokens` and a line per request, or `t_seconds,count` and a
@@ -56,8 +112,25 @@ export interface TraceOptions {
   rateScale?: number;
 }
 
-/** The recorded times of a request log, the first at 0. */
+/**
+ * The recorded times of a request log, the first at 0. What requests bring is up to whoever makes their inputs.
+ * @throws TypeError or RangeError on an option that is not one
+ * @throws SyntaxError naming file, line and value of what is no trace
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { traceReplay, workload } from "@shoal/core/simulate";
+ *
+ * const csv = "t_seconds,input_tokens,output_tokens\n10,3,0\n10.5,7,0\n12,1,0\n";
+ * const arrivals = traceReplay({ csv, rateScale: 2 });
+ * const inputs = { name: "alike", next: () => ({ input: { tokens: [1] } }) };
+ * const load = workload({ arrivals, inputs, seed: 1 });
+ * assert.deepEqual(load.map(({ atNs }) => atNs), [0, 0.25e9, 1e9]);
+ * ```
+ */
 export function traceReplay(options: TraceOptions): Arrivals {
+  checkOptions("trace", options, ["csv", "file", "rateScale"]);
   const { csv, file = "trace" } = options;
   if (typeof file !== "string") {
     throw new TypeError(`"file" names a trace, got ${describe(file)}`);
@@ -80,6 +153,7 @@ export function traceReplay(options: TraceOptions): Arrivals {
   };
 }
 
+/** Options of {@linkcode stepping}. */
 export interface SteppingOptions {
   /** Rate of the first step; not with `ratesPerS`. */
   startRatePerS?: number;
@@ -96,8 +170,27 @@ export interface SteppingOptions {
 /**
  * A load that steps up: from 66/s, a step every 2,000 requests (DVABatch, section 8.3), or 150
  * requests at a low rate and then a high one (E2bird's diurnal pattern).
+ * @throws TypeError or RangeError on an option that is not one
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { stepping, workload } from "@shoal/core/simulate";
+ *
+ * const arrivals = stepping({ ratesPerS: [10, 100], every: 2, gaps: "interval" });
+ * const inputs = { name: "alike", next: () => ({ input: { tokens: [1] } }) };
+ * const load = workload({ arrivals, inputs, requests: 4, seed: 1 });
+ * assert.deepEqual(load.map(({ atNs }) => atNs), [0.1e9, 0.2e9, 0.21e9, 0.22e9]);
+ * ```
  */
 export function stepping(options: SteppingOptions): Arrivals {
+  checkOptions("stepping", options, [
+    "startRatePerS",
+    "factor",
+    "ratesPerS",
+    "every",
+    "gaps",
+  ]);
   const { startRatePerS, factor, ratesPerS, gaps = "poisson" } = options;
   const every = checkPositive("every", options.every);
   if (!Number.isInteger(every)) {
@@ -142,22 +235,19 @@ export function stepping(options: SteppingOptions): Arrivals {
   };
 }
 
-interface ArrivalsEntry {
-  readonly options: readonly string[];
-  // deno-lint-ignore no-explicit-any -- a registry holds processes of different options
-  build(options: any): Arrivals;
-}
+// deno-lint-ignore no-explicit-any -- a registry holds processes of different options
+type Build = (options: any) => Arrivals;
 
 /** Every arrival process by name: one line adds one. */
-export const ARRIVALS: Readonly<Record<string, ArrivalsEntry>> = {
-  poisson: { options: ["ratePerS"], build: poisson },
-  interval: { options: ["ratePerS"], build: interval },
-  "at-once": { options: [], build: atOnce },
-  trace: { options: ["csv", "file", "rateScale"], build: traceReplay },
-  stepping: {
-    options: ["startRatePerS", "factor", "ratesPerS", "every", "gaps"],
-    build: stepping,
+export const ARRIVALS: Readonly<Record<string, Build>> = {
+  poisson,
+  interval,
+  "at-once": (options) => {
+    checkOptions("at-once", options, []);
+    return atOnce();
   },
+  trace: traceReplay,
+  stepping,
 };
 
 /**
@@ -168,16 +258,24 @@ export function arrivals(
   name: string,
   options: Readonly<Record<string, unknown>> = {},
 ): Arrivals {
-  const entry = Object.hasOwn(ARRIVALS, name) ? ARRIVALS[name] : undefined;
-  if (entry === undefined) {
+  const build = Object.hasOwn(ARRIVALS, name) ? ARRIVALS[name] : undefined;
+  if (build === undefined) {
     throw new RangeError(
       `No arrival process ${describe(name)}; there are ${
         Object.keys(ARRIVALS).join(", ")
       }`,
     );
   }
-  knownOptions(`Arrival process "${name}"`, options, entry.options);
-  return entry.build(options);
+  return build(options);
+}
+
+/** By the names of ARRIVALS, which configurations have. */
+function checkOptions(
+  name: string,
+  options: unknown,
+  known: readonly string[],
+): asserts options is object {
+  knownOptions(`Arrival process "${name}"`, options, known);
 }
 
 /** Rounds once per arrival, so that errors do not add up. */

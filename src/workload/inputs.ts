@@ -13,16 +13,19 @@ import {
 } from "./lengths.ts";
 import { treeSampler, type TreesSpec } from "./trees.ts";
 
-/** A request's input, as the model takes it. */
+/** What a request brings. */
 export interface GeneratedInput {
+  /** As the model takes it. */
   readonly input: unknown;
   /** Decoder steps after which the request ends; for the engine only, policies never see it. */
   readonly stepsFixed?: number;
 }
 
+/** What requests bring. One of your own is an object with these. */
 export interface InputGenerator {
   /** Where lengths or shapes come from. */
   readonly name: string;
+  /** The next request's, drawn from what it is given alone, so that equal seeds give equal inputs. */
   next(prng: Prng): GeneratedInput;
 }
 

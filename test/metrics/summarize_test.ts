@@ -1,4 +1,4 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import type {
   Observer,
   RequestRecord,
@@ -253,4 +253,31 @@ Deno.test("of two deadlines of a request the earlier one counts", () => {
     collector.request(undefined, request(id, { startNs: 1, ...late }));
   }
   deepEqual(summarize(collector).deadlines, { requests: 2, violated: 2 });
+});
+
+Deno.test("summarize() refuses what are no books, and fewer workers than had tasks", () => {
+  throws(
+    () => summarize({ cells: [] } as never),
+    /^TypeError: "collector" is a Collector, got/,
+  );
+  const summarized = summarize as (...args: unknown[]) => unknown;
+  throws(
+    () => summarized(handMade(), { worker: 2 }),
+    /summarize\(\) has no option "worker"; it takes workers/,
+  );
+  throws(
+    () => summarized(handMade(), { workers: 0 }),
+    /"workers" is a positive integer, got 0/,
+  );
+  throws(
+    () => summarize(handMade(), { workers: 1 }),
+    /^RangeError: "workers" is at least 2, as so many had tasks, got 1$/,
+  );
+});
+
+Deno.test("tee() refuses what is no observer", () => {
+  throws(
+    () => tee(new Collector(), undefined as never),
+    /^TypeError: "observers\[1\]" is an object, got undefined$/,
+  );
 });

@@ -27,5 +27,5 @@ Deno.test("the programs of docs/guide.md print the same in every runtime", async
       });
     }
   }
-  assert(programs >= 7);
+  assert(programs >= 8);
 });

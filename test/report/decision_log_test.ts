@@ -349,3 +349,21 @@ Deno.test("of a request whose launches are forgotten no wait is told, and that t
   // Nothing that is forgotten ran when it came.
   assert.match(log.explainRequest(2)[1], /^held 2 ms until 5 ms/);
 });
+
+Deno.test("DecisionLog refuses limits that are not", () => {
+  assert.throws(
+    () => new DecisionLog("own", { requestsMax: 0 }),
+    {
+      name: "RangeError",
+      message: '"requestsMax" is a positive integer, or Infinity, got 0',
+    },
+  );
+  assert.throws(
+    () => new DecisionLog("own", { requests: 5 } as never),
+    {
+      name: "TypeError",
+      message:
+        'DecisionLog has no option "requests"; it takes requestsMax, decisionsMax',
+    },
+  );
+});

@@ -198,6 +198,20 @@ Deno.test("arrivals() names what a configuration got wrong", () => {
     () => arrivals("poisson", { rate: 3 }),
     /has no option "rate"; it takes ratePerS/,
   );
+  for (
+    const [name, make] of [
+      ["poisson", poisson],
+      ["interval", interval],
+      ["stepping", stepping],
+      ["trace", traceReplay],
+      ["at-once", (options: object) => arrivals("at-once", { ...options })],
+    ] as const
+  ) {
+    throws(
+      () => make({ rate: 3 } as never),
+      new RegExp(`^TypeError: Arrival process "${name}" has no option "rate"`),
+    );
+  }
   throws(
     () => arrivals("poisson"),
     /"ratePerS" is a positive number, got undefined/,

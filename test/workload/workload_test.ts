@@ -6,6 +6,7 @@ import type { InputKind } from "../../src/graph/model.ts";
 import { inputGenerator } from "../../src/workload/inputs.ts";
 import { formatTreeShape } from "./tree_shape.ts";
 import { workload } from "../../src/workload/workload.ts";
+import { assertRefuses } from "../option_refusals.ts";
 
 const WITH_IDS: readonly InputKind[] = ["tokens", "seq2seq", "tree"];
 const KINDS: readonly InputKind[] = [
@@ -185,12 +186,12 @@ Deno.test("workload() names what is out of range", () => {
   const arrivals = poisson({ ratePerS: 1 });
   throws(
     () => workload({ arrivals, inputs, seed: 1 }),
-    /"requests" .* got undefined/,
+    /"requests" is an integer from 1 to 1000000; .* give how many/,
   );
   throws(() => workload({ arrivals, inputs, seed: 1, requests: 0 }), /got 0/);
   throws(
     () => workload({ arrivals, inputs, seed: 0.5, requests: 1 }),
-    /seed is an integer, got 0.5/,
+    /"seed" is an integer, got 0.5/,
   );
   throws(
     () => inputGenerator({ kind: "tokens", vocabulary: 0 }),
@@ -213,4 +214,75 @@ Deno.test("workload() names what is out of range", () => {
     () => inputGenerator({ kind: "seq2seq", vocabulary: 5, extraSteps: -1 }),
     /got -1/,
   );
+});
+
+Deno.test("workload() takes processes and inputs of a caller's own, and refuses what they cannot be", async () => {
+  const inputs = { name: "own", next: () => ({ input: 7, stepsFixed: 2 }) };
+  const arrivals = (timesNs: unknown) => ({
+    arrivals: { name: "own", timesNs: () => timesNs },
+  });
+  const good = { ...arrivals([5, 5]), inputs, requests: 2, seed: 1 };
+  deepEqual(workload(good as never), [
+    { atNs: 5, input: 7, stepsFixed: 2 },
+    { atNs: 5, input: 7, stepsFixed: 2 },
+  ]);
+  await assertRefuses(good, workload, [
+    {
+      with: { seeds: [1] },
+      name: "TypeError",
+      message: 'workload() has no option "seeds"; it takes ' +
+        "arrivals, inputs, requests, seed",
+    },
+    {
+      with: { arrivals: undefined },
+      name: "TypeError",
+      message: /^"arrivals" is an arrival process, .*"timesNs", got undefined$/,
+    },
+    {
+      with: { inputs: () => 7 },
+      name: "TypeError",
+      message: /^"inputs" is an input generator, which has a method "next"/,
+    },
+    {
+      with: { seed: undefined },
+      name: "RangeError",
+      message: '"seed" is an integer, got undefined',
+    },
+    {
+      with: { requests: 1_000_001 },
+      name: "RangeError",
+      message: '"requests" is an integer from 1 to 1000000, got 1000001',
+    },
+    {
+      with: arrivals([5]),
+      name: "TypeError",
+      message: 'Arrivals "own" are a list of 2 times, got 1',
+    },
+    {
+      with: arrivals(undefined),
+      name: "TypeError",
+      message: 'Arrivals "own" are a list of 2 times, got undefined',
+    },
+    {
+      with: arrivals([5, 4]),
+      name: "RangeError",
+      message:
+        'Arrivals "own" are nanoseconds from 0 on, ascending, got 4 behind 5',
+    },
+    {
+      with: arrivals([NaN, 4]),
+      name: "RangeError",
+      message: /, got NaN behind 0$/,
+    },
+    {
+      with: arrivals([-1, 4]),
+      name: "RangeError",
+      message: /, got -1 behind 0$/,
+    },
+    {
+      with: arrivals([0, Infinity]),
+      name: "RangeError",
+      message: /take longer than 2\^53 ns/,
+    },
+  ]);
 });
