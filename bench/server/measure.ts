@@ -140,7 +140,6 @@ export class Client implements Disposable {
     const result = summarizeLoad(plan, ledger, {
       ...{ connections, isLocal: true, wasStopped: false },
       target: { sloNs: msToNs(TIMEOUT_MS), share: SHARE, confidence },
-      prng: prng.fork("blocks"),
     });
     const endNs = ledger.endNs.reduce((a, b) => Math.max(a, b), 0);
     const [p50, , p99] = result.service;

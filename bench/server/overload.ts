@@ -159,7 +159,7 @@ async function offer(
   const result = summarizeLoad(plan, ledger, {
     target: { sloNs: slo * NS_PER_MS, share: 0.9 },
     connections: CONNECTIONS,
-    ...{ isLocal: true, wasStopped: false, prng },
+    ...{ isLocal: true, wasStopped: false },
   });
   const { dueNs, endNs, ends } = ledger;
   let tokens = 0;

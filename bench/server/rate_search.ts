@@ -90,7 +90,7 @@ async function trialAt(
   });
   return summarizeLoad(plan, ledger, {
     ...{ target, connections, isLocal: true },
-    ...{ wasStopped: end.stop.aborted, prng: new Prng(seed).fork("blocks") },
+    wasStopped: end.stop.aborted,
   });
 }
 

@@ -249,7 +249,6 @@ async function run(
     machine: machine(),
     isLocal: /^(localhost|127\.|\[::1\])/.test(url.hostname),
     wasStopped: stop.aborted || end?.stop.aborted === true,
-    prng: prng.fork("blocks"),
   });
 }
 

@@ -130,12 +130,17 @@ function intervals(name: string, of: readonly Estimate[]): TableCell[] {
   return [
     { text: name },
     ...of.map(({ lowNs, highNs }) => ({
-      text: Number.isFinite(lowNs)
-        ? `${formatMs(lowNs)}..${formatMs(highNs)}`
-        : NO_FIGURE,
+      text: Number.isNaN(lowNs) && Number.isNaN(highNs)
+        ? NO_FIGURE
+        : `${bound(lowNs)}..${bound(highNs)}`,
     })),
     { text: "" },
   ];
+}
+
+/** An end of an interval that may be further than any request is. */
+function bound(ns: number): string {
+  return Number.isNaN(ns) ? "?" : formatMs(ns);
 }
 
 function spread(name: string, { p50Ns, p99Ns, maxNs }: Spread): TableCell[] {

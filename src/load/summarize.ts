@@ -1,5 +1,4 @@
 /** Works the books of a run out to its figures. */
-import type { Prng } from "../base/prng.ts";
 import { ascending, percentile } from "../base/statistics.ts";
 import { NS_PER_S } from "../base/units.ts";
 import { checksOf } from "./checks.ts";
@@ -28,8 +27,6 @@ export interface Surroundings {
   /** Whether the server is on the generator's machine. */
   readonly isLocal: boolean;
   readonly wasStopped: boolean;
-  /** Draws blocks for confidence intervals. */
-  readonly prng: Prng;
 }
 
 /** The figures of a run. */
@@ -38,8 +35,7 @@ export function summarizeLoad(
   ledger: Ledger,
   surroundings: Surroundings,
 ): LoadResult {
-  const { target, connections, machine, isLocal, wasStopped, prng } =
-    surroundings;
+  const { target, connections, machine, isLocal, wasStopped } = surroundings;
   const { warmUpNs } = plan;
   const { dueNs, launchedNs, sentNs, endNs, firstEventNs } = ledger;
   const sloNs = target?.sloNs ?? Infinity;
@@ -62,9 +58,9 @@ export function summarizeLoad(
     sent(all).map((i) => sentNs[i] - launchedNs[i]),
   );
   const confidence = target?.confidence;
-  const percentiles = (values: readonly number[], prng: Prng) =>
-    estimates(values, prng, SHARES, confidence);
-  const latency = percentiles(latencies, prng.fork("latency"));
+  const percentiles = (values: readonly number[]) =>
+    estimates(values, SHARES, confidence);
+  const latency = percentiles(latencies);
   const slices = slicesOf(plan, ledger, all, untilNs);
   const ends = Object.fromEntries(
     ENDS.map((end, code) => [end, of(code).length]),
@@ -97,17 +93,13 @@ export function summarizeLoad(
       ).length / seconds,
     goodputPerS: inTime / seconds,
     latency,
-    service: percentiles(
-      completed.map((i) => endNs[i] - sentNs[i]),
-      prng.fork("service"),
-    ),
+    service: percentiles(completed.map((i) => endNs[i] - sentNs[i])),
     quantilesNs: quantiles(latencies),
     refusal: spread(refused.map((i) => endNs[i] - sentNs[i])),
     ...(eventful.length > 0 && {
       stream: {
         firstEvent: percentiles(
           eventful.map((i) => firstEventNs[i] - dueNs[i]),
-          prng.fork("first event"),
         ),
         between: spread(ledger.gapsNs.values()),
         eventsPerS: ledger.events / seconds,

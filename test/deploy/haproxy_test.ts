@@ -188,7 +188,7 @@ async function under(
   await happening;
   wire.close();
   return summarizeLoad(plan, ledger, {
-    ...{ connections: 256, isLocal: true, wasStopped: false, prng },
+    ...{ connections: 256, isLocal: true, wasStopped: false },
   });
 }
 

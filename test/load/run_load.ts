@@ -53,7 +53,7 @@ export async function virtualRun(
   );
   const result = summarizeLoad(plan, ledger, {
     ...(target && { target }),
-    ...{ connections, isLocal: true, prng },
+    ...{ connections, isLocal: true },
     wasStopped: rest.stop?.aborted ?? false,
   });
   return { ledger, result, sent: wire.sent };

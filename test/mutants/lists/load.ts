@@ -51,8 +51,8 @@ export const MUTANTS: MutantList = [
   {
     id: "load.single-draws",
     file: "src/load/confidence.ts",
-    from: "const blockOf = order.map((i) => Math.floor(i * BLOCKS / count));",
-    to: "const blockOf = order.map((i) => i % BLOCKS);",
+    from: "const block = Math.floor(i * BLOCKS / count);",
+    to: "const block = i % BLOCKS;",
     tests: STATISTICS,
     why: "requests that are near in time depend on each other",
   },
