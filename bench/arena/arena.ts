@@ -117,6 +117,9 @@ const problems = await play(orders, {
       }, ${cell.target}: ${computed} runs computed`,
     );
   },
+  onUnserved({ device, workload }, why) {
+    progress(`nobody can serve ${workload} on ${device}: ${why}`);
+  },
 });
 const seconds = (performance.now() - startMs) / 1000;
 const pages = await arenaPages({ cells, requests, runs, seed, seconds });

@@ -43,5 +43,6 @@ export type Report =
     readonly logs: readonly Decisions[];
     readonly computed: number;
   }
-  | { readonly kind: "done" }
+  /** `unserved`: why none of the policies can serve the workload. */
+  | { readonly kind: "done"; readonly unserved?: string }
   | { readonly kind: "failed"; readonly error: string };

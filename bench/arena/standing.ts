@@ -97,13 +97,14 @@ const NORMAL = 1.96;
 
 /**
  * Beyond those in the table the expansion about the normal distribution: off by less than 0.001.
- * Source: Abramowitz, Stegun, Handbook of Mathematical Functions, 26.7.5, its first two terms.
+ * Source: Abramowitz, Stegun, Handbook of Mathematical Functions, 26.7.5, its first three terms.
  */
 function student(freedom: number): number {
   const z = NORMAL;
   return STUDENT[freedom - 1] ??
     z + (z ** 3 + z) / (4 * freedom) +
-      (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * freedom ** 2);
+      (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * freedom ** 2) +
+      (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * freedom ** 3);
 }
 
 function confidence(figures: readonly number[]): number {

@@ -32,8 +32,14 @@ async function play(order: Order): Promise<void> {
     point,
     policyCode(order.root),
   );
-  const facts = await ground.facts();
   const policies = order.policies.filter((name) => !ground.obstacle(name));
+  if (policies.length === 0) {
+    const unserved = order.policies.map((name) =>
+      `${name}: ${ground.obstacle(name)}`
+    ).join("; ");
+    return tell({ kind: "done", unserved });
+  }
+  const facts = await ground.facts();
   for (const scenario of order.scenarios) {
     if (Date.now() >= order.untilMs) break;
     for (const target of order.targets) {
