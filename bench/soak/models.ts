@@ -1,7 +1,7 @@
 /** What the soak serves, and requests that no model takes. */
 import { buildModel } from "../../src/cli/bench_models.ts";
 import type { Model } from "../../src/graph/model.ts";
-import type { InputGenerator } from "../../src/workload/inputs.ts";
+import type { InputGenerator } from "../../src/workload/input_generator.ts";
 
 interface Served {
   /** In the registry. */

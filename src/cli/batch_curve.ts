@@ -9,7 +9,7 @@ import { cellular } from "../policy/cellular_batching/cellular.ts";
 import type { ProfileTable } from "../policy/profile.ts";
 import type { BatchCurve } from "../report/bench_result.ts";
 import { atOnce } from "../workload/arrivals.ts";
-import type { InputGenerator } from "../workload/inputs.ts";
+import type { InputGenerator } from "../workload/input_generator.ts";
 import { workload } from "../workload/workload.ts";
 import { submissions } from "./measure.ts";
 import { meanTextsNs, rowTokens } from "./row_tokens.ts";

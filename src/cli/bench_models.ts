@@ -3,7 +3,8 @@ import type { Model } from "../graph/model.ts";
 import { MODELS, type SizeClass } from "../models/registry.ts";
 import type { LengthsSpec } from "../workload/lengths.ts";
 import { seededWeights, shapesOnly } from "../tensor/weights.ts";
-import { type InputGenerator, inputGenerator } from "../workload/inputs.ts";
+import type { InputGenerator } from "../workload/input_generator.ts";
+import { inputGenerator } from "../workload/inputs.ts";
 import { boundedWeights, checkModelSizes, WEIGHT_BYTES_MAX } from "./limits.ts";
 import { UsageError } from "./terminal.ts";
 

@@ -14,7 +14,7 @@ import {
   isShape,
   type TensorData,
 } from "../tensor/tensor.ts";
-import type { InputGenerator } from "../workload/inputs.ts";
+import type { InputGenerator } from "../workload/input_generator.ts";
 import { readBytes, readText } from "./files.ts";
 import { sidesOf } from "./onnx_file.ts";
 import { see } from "./options.ts";

@@ -3,7 +3,10 @@ import { NS_PER_S } from "../base/units.ts";
 import type { Prng } from "../base/prng.ts";
 import type { Submission } from "../engine/core/engine_options.ts";
 import type { Model } from "../graph/model.ts";
-import type { GeneratedInput, InputGenerator } from "../workload/inputs.ts";
+import type {
+  GeneratedInput,
+  InputGenerator,
+} from "../workload/input_generator.ts";
 
 /** Requests as they were recorded, with inputs that are the same at every speed. */
 export interface RecordedPart {

@@ -6,28 +6,13 @@ import { describe } from "../base/describe.ts";
 import { Prng } from "../base/prng.ts";
 import type { InputKind } from "../graph/model.ts";
 import type { ImageSize } from "../graph/operator.ts";
+import type { InputGenerator } from "./input_generator.ts";
 import {
   type LengthSampler,
   lengthSampler,
   type LengthsSpec,
 } from "./lengths.ts";
 import { treeSampler, type TreesSpec } from "./trees.ts";
-
-/** What a request brings. */
-export interface GeneratedInput {
-  /** As the model takes it. */
-  readonly input: unknown;
-  /** Decoder steps after which the request ends; for the engine only, policies never see it. */
-  readonly stepsFixed?: number;
-}
-
-/** What requests bring. One of your own is an object with these. */
-export interface InputGenerator {
-  /** Where lengths or shapes come from. */
-  readonly name: string;
-  /** The next request's, drawn from what it is given alone, so that equal seeds give equal inputs. */
-  next(prng: Prng): GeneratedInput;
-}
 
 export interface InputOptions {
   kind: InputKind;

@@ -9,7 +9,7 @@ import {
 import { describe, isList } from "../base/describe.ts";
 import { Prng } from "../base/prng.ts";
 import type { Arrivals } from "./arrivals.ts";
-import type { GeneratedInput, InputGenerator } from "./inputs.ts";
+import type { GeneratedInput, InputGenerator } from "./input_generator.ts";
 
 /** Requests of a workload: all of them are made before it starts. */
 const REQUESTS_MAX = 1_000_000;

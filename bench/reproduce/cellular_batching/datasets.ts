@@ -12,7 +12,7 @@ import {
   fixedLengths,
   type LengthSampler,
 } from "../../../src/workload/lengths.ts";
-import type { InputGenerator } from "../../../src/workload/inputs.ts";
+import type { InputGenerator } from "../../../src/workload/input_generator.ts";
 import { treeSampler } from "../../../src/workload/trees.ts";
 import { workload } from "../../../src/workload/workload.ts";
 

@@ -7,7 +7,7 @@ import { Prng } from "../../base/prng.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Target } from "../../load/result.ts";
 import { MODELS } from "../../models/registry.ts";
-import type { InputGenerator } from "../../workload/inputs.ts";
+import type { InputGenerator } from "../../workload/input_generator.ts";
 import { lengthSampler } from "../../workload/lengths.ts";
 import { traceSeconds } from "../../workload/trace.ts";
 import { inputsOf, shapedModel } from "../bench_models.ts";
