@@ -1,6 +1,7 @@
 /** The charts of a load's report. */
 import assert from "node:assert/strict";
 import { loadCharts } from "../../src/load/load_report.ts";
+import { latencyTable } from "../../src/load/load_text.ts";
 import { policyStyles } from "../../src/report/palette.ts";
 import { virtualRun } from "./run_load.ts";
 
@@ -37,4 +38,20 @@ Deno.test("a run of one request is seen, though its lines have no length", async
   ]);
   assert.deepEqual(marked, points);
   assert.deepEqual(await markedLines(10), { points: [], marked: [] });
+});
+
+Deno.test("an end of an interval that lies beyond all requests is told as unknown", async () => {
+  // In order of arrival the k-th of 1,000 takes k times 10 us: those beyond a percentile are in the last blocks.
+  const { result } = await virtualRun({
+    serve: (nth) => ({ tookNs: (nth + 1) * 1e4 }),
+  });
+  const [, intervals] = latencyTable(result).rows;
+  assert.deepEqual(intervals.map(({ text }) => text), [
+    "  95 % confidence",
+    "2.59..7.41",
+    "7.55..?",
+    "9.69..?",
+    "–",
+    "",
+  ]);
 });
