@@ -163,7 +163,10 @@ export type {
   TraceOptions,
 } from "./workload/arrivals.ts";
 export type { Prng } from "./base/prng.ts";
-export type { GeneratedInput, InputGenerator } from "./workload/input_generator.ts";
+export type {
+  GeneratedInput,
+  InputGenerator,
+} from "./workload/input_generator.ts";
 export { workload } from "./workload/workload.ts";
 export type { Arrival, WorkloadOptions } from "./workload/workload.ts";
 
