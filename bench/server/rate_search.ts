@@ -80,7 +80,7 @@ async function trialAt(
   ratePerS: number,
   options: RateSearchOptions,
 ): Promise<LoadResult> {
-  const { wire, clock, connections, seed, sloMs, confidence } = options;
+  const { wire, clock, connections, sloMs, confidence } = options;
   const target: Target = { sloNs: msToNs(sloMs), share: SHARE, confidence };
   const plan = trialPlan(ratePerS, options, target);
   const end = trialEnd(plan, target);
