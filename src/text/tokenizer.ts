@@ -1,7 +1,7 @@
 /**
  * Text to ids and back, by the files of Hugging Face's tokenizers. `@huggingface/tokenizers` splits words and joins
- * pieces; it is loaded when the first tokenizer is. Truncation, pairs and special tokens are ours, so that what a request
- * says holds, whatever the file says.
+ * pieces, but for the parts of it that `tokenizer_parts.ts` replaces; it is loaded when the first tokenizer is.
+ * Truncation, pairs and special tokens are ours, so that what a request says holds, whatever the file says.
  */
 import {
   checkedOptions,
@@ -22,6 +22,11 @@ import { Detokenizer } from "./detokenizer.ts";
 import { TextFileError, TextTooLongError } from "./errors.ts";
 import { parsed } from "./parsed.ts";
 import { type Place, type PostProcessor, templateOf } from "./template.ts";
+import {
+  replaceParts,
+  type TokenizerParts,
+  understood,
+} from "./tokenizer_parts.ts";
 import { cutTo, longestFirst, type TruncationSide } from "./truncate.ts";
 
 /** The files of a tokenizer: text, bytes, or what JSON.parse makes of them. */
@@ -164,6 +169,7 @@ export class TextTokenizer {
     // Loaded by who needs it alone.
     const { Tokenizer } = await import("@huggingface/tokenizers");
     try {
+      const file = understood(tokenizer);
       const backend = new Tokenizer(
         {
           normalizer: null,
@@ -171,10 +177,11 @@ export class TextTokenizer {
           post_processor: null,
           decoder: null,
           added_tokens: [],
-          ...tokenizer,
+          ...file,
         },
         flattened(config, tokenizer["model"]),
       );
+      replaceParts(backend as unknown as TokenizerParts, file);
       return new TextTokenizer(
         backend as Backend,
         backend.post_processor as unknown as PostProcessor | null,
