@@ -72,8 +72,10 @@ export async function similarity(context: Context): Promise<Response> {
   );
 }
 
+/** Of a row of zeros it is 0, as of rows at right angles: NaN is no number in JSON. */
 function cosine(a: Float32Array, b: Float32Array): number {
-  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+  const lengths = Math.sqrt(dot(a, a) * dot(b, b));
+  return lengths === 0 ? 0 : dot(a, b) / lengths;
 }
 
 function dot(a: Float32Array, b: Float32Array): number {

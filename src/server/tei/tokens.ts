@@ -7,6 +7,7 @@ import type { ServedKind } from "../host/served_model.ts";
 import { jsonResponse } from "../http/respond.ts";
 import type { Context } from "../http/route.ts";
 import type { ServedText } from "../texts/served_text.ts";
+import { asInputError } from "../texts/text_request.ts";
 import { checkBatch } from "./inputs.ts";
 import { decodeRequest, tokenizeRequest } from "./requests.ts";
 import { checkPrompt, settingsOf, textOf } from "./text_call.ts";
@@ -36,18 +37,24 @@ export async function tokenize(context: Context): Promise<Response> {
   checkBatch("inputs", inputs, settingsOf(served).batchSizeMax);
   checkPrompt(request.prompt_name);
   const { tokenizer } = served.text;
-  return jsonResponse(inputs.map((text) => {
-    const { ids } = tokenizer.encode(text, {
-      addSpecialTokens: request.add_special_tokens,
-    });
-    return Array.from(ids, (id) => ({
+  const idsOf = (text: string) => {
+    try {
+      return tokenizer.encode(text, {
+        addSpecialTokens: request.add_special_tokens,
+      }).ids;
+    } catch (error) {
+      throw asInputError(error);
+    }
+  };
+  return jsonResponse(inputs.map((text) =>
+    Array.from(idsOf(text), (id) => ({
       id,
       text: tokenizer.idToToken(id) ?? "",
       special: tokenizer.isSpecial(id),
       start: null,
       stop: null,
-    }));
-  }));
+    }))
+  ));
 }
 
 /** Texts of tokens. */

@@ -6,6 +6,7 @@ import { servedText } from "../../../src/server/models/served_text.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { createServer } from "../../../src/server/server.ts";
 import { TextModel } from "../../../src/text/text_model.ts";
+import { TextTokenizer } from "../../../src/text/tokenizer.ts";
 import {
   TEXT_MODELS,
   textOf,
@@ -193,6 +194,41 @@ Deno.test("/similarity has the cosines of embeddings", async () => {
       assert(Math.abs(dot - cosine) < 1e-6);
     });
   });
+});
+
+Deno.test("a text whose embedding is nothing but zeros is like no other", async () => {
+  const { model } = textOf("embedder");
+  const served = TEXT_MODELS.find((served) => served.model === model)!;
+  const text = new TextModel(model, tokenizer);
+  const embed = text.embed.bind(text);
+  text.embed = async (...asked) =>
+    (await embed(...asked)).map((row) => ({
+      ...row,
+      embedding: row.embedding.map(() => 0),
+    }));
+  await withTextServer(async (ask) => {
+    const inputs = { source_sentence: "a", sentences: ["b", "c"] };
+    const response = await ask("/similarity", { inputs });
+    assert.deepEqual(await response.json(), [0, 0]);
+  }, [servedText(served, text)]);
+});
+
+Deno.test("/tokenize says what a tokenizer without a token for it cannot take", async () => {
+  const { model } = textOf("embedder");
+  const served = TEXT_MODELS.find((served) => served.model === model)!;
+  const narrow = await TextTokenizer.load({
+    tokenizer: { model: { type: "WordLevel", vocab: { fish: 0 } } },
+  });
+  await withTextServer(async (ask) => {
+    const taken = await ask("/tokenize", { inputs: "fish" });
+    assert.equal(taken.status, 200);
+    await taken.body?.cancel();
+    for (const path of ["/tokenize", "/embed"]) {
+      const refused = await ask(path, { inputs: ["fish", "bird"] });
+      assert.equal(refused.status, 422, path);
+      assert.match((await refused.json()).error, /has no token for a part/);
+    }
+  }, [servedText(served, new TextModel(model, narrow))]);
 });
 
 Deno.test("/tokenize and /decode go there and back", async () => {
