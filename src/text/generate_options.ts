@@ -28,7 +28,7 @@ export interface GenerateOptions<
   readonly topP?: number;
   /** Where the draws begin, an integer; default: one that the model has not used yet. */
   readonly seed?: number;
-  /** Strings that end the answer, which leaves them out; none is empty. */
+  /** Strings that end the answer, which leaves them out; none is empty. Special tokens are among what they may be. */
   readonly stop?: readonly string[];
   /**
    * Tells how likely each token was, and so many that were likely in its place; of a model whose results have `scores`.

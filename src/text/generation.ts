@@ -128,6 +128,9 @@ export class Generation {
     const context = isEncoderDecoder ? [] : prompt.ids;
     const words = this.#tokenizer.detokenizer(context, !specialTokens);
     const stops = new StopStrings(stop);
+    const stopTokens = this.#stopTokens(specialTokens ? [] : stop);
+    let stopToken: string | undefined;
+    const stopped = () => stops.found ?? stopToken;
     const tokens: number[] = [];
     let likely: TokenLogprobs[] = [];
     let text = "";
@@ -148,6 +151,8 @@ export class Generation {
     };
     const take = (id: number, scores: ArrayLike<number>): void => {
       tokens.push(id);
+      stopToken = stopTokens.get(id);
+      if (stopToken !== undefined) return;
       if (!specialTokens && eosIds.includes(id)) return;
       if (others !== undefined) {
         likely.push({ ...tokenLogprobs(scores, id, others), offset });
@@ -160,7 +165,7 @@ export class Generation {
     let isOver = false;
     let timing: TextRun["timing"] | undefined;
     try {
-      while (stops.found === undefined) {
+      while (stopped() === undefined) {
         const next = await steps.next();
         if (next.done) {
           isOver = true;
@@ -171,16 +176,18 @@ export class Generation {
         const rows = (scores?.data ?? []) as Float32Array;
         const width = rows.length / (ids?.data.length ?? 1);
         Array.from(ids?.data ?? [], Number).forEach((id, i) => {
-          if (stops.found !== undefined) return;
+          if (stopped() !== undefined) return;
           take(id, rows.slice(i * width, (i + 1) * width));
         });
-        if (text.length > chars && stops.found === undefined) yield piece();
+        if (text.length > chars && stopped() === undefined) yield piece();
       }
     } finally {
       if (!isOver) await steps.return?.();
     }
-    if (isOver) text += stops.push(words.end()) + stops.end();
-    const { found } = stops;
+    if (stops.found === undefined) {
+      text += stops.push(words.end()) + stops.end();
+    }
+    const found = stopped();
     yield {
       ...piece(),
       end: {
@@ -196,6 +203,15 @@ export class Generation {
         ...(timing && { timing }),
       },
     };
+  }
+
+  /** Stop strings that are special tokens, which texts leave out: there they would never be found. */
+  #stopTokens(stop: readonly string[]): Map<number, string> {
+    const tokenizer = this.#tokenizer;
+    return new Map(stop.flatMap((each) => {
+      const id = tokenizer.tokenToId(each);
+      return id !== undefined && tokenizer.isSpecial(id) ? [[id, each]] : [];
+    }));
   }
 
   /** Whether the model ended an answer by itself. */

@@ -125,6 +125,46 @@ Deno.test("a seed gives the same text in every batch, alone and under every poli
   );
 });
 
+Deno.test("a stop string that is a special token ends an answer, which has no text of it", async () => {
+  const texts = new TextModel(await decoder([]), tokenizer);
+  const encode = (text: string) => [...tokenizer.encode(text).ids];
+  const ids = encode("the<|user|>in");
+  let left = 0;
+  const steps = async function* () {
+    try {
+      for (const id of ids) {
+        const tokens = { shape: [1], data: Int32Array.of(id) };
+        yield { outputs: { tokens }, endedMs: 0 };
+      }
+    } finally {
+      left++;
+    }
+    return undefined;
+  };
+  const stream: StreamText = () => steps() as never;
+  const ended = async (options: GenerateOptions) => {
+    const { text, stopString, finishReason, tokens } = await answer(
+      texts.generate(stream, "a", { maxTokens: ids.length, ...options }),
+    );
+    return [text, stopString, finishReason, tokens.length];
+  };
+  assert.deepEqual(await ended({}), ["thein", undefined, "length", ids.length]);
+  const special = "<|user|>";
+  const count = encode(`the${special}`).length;
+  for (
+    const options of [
+      { stop: [special] },
+      { stop: [special], specialTokens: true },
+      // What may be the beginning of another one is text then.
+      { stop: ["ein", "ex", special] },
+    ]
+  ) assert.deepEqual(await ended(options), ["the", special, "stop", count]);
+  assert.equal(left, 4, "who computes it is told that it is over");
+  // An ordinary one that is complete before counts.
+  const [text, stopString] = await ended({ stop: [special, "he"] });
+  assert.deepEqual([text, stopString], ["t", "he"]);
+});
+
 Deno.test("requests that name no seed have one each, in their order", async () => {
   const model = await decoder([]);
   const seeds = async (options: TextModelOptions) => {
