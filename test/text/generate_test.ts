@@ -85,7 +85,7 @@ Deno.test("the pieces of an answer are the text of its tokens, behind the prompt
 });
 
 Deno.test("a seed gives the same text in every batch, alone and under every policy", async () => {
-  const model = await decoder([0]);
+  const model = await decoder([0], true, true);
   const anyRequest = fc.record({
     prompt: fc.constantFrom("a", "the", "in the", "🐟"),
     temperature: fc.constantFrom(0, 0.7, 1, 2),
@@ -93,15 +93,26 @@ Deno.test("a seed gives the same text in every batch, alone and under every poli
     topP: fc.constantFrom(1, 0.9, 0.3),
     seed: fc.nat(5),
     maxTokens: fc.integer({ min: 1, max: 24 }),
-    stop: fc.constantFrom<string[]>([], ["e"], ["t", "a b"]),
+    stop: fc.constantFrom<string[]>([], ["e"], ["t", "a b"], ["<|user|>"]),
+    specialTokens: fc.boolean(),
+    logprobs: fc.constantFrom(0, 2),
   });
   const made = fc.array(anyRequest, { minLength: 2, maxLength: 10 });
   const texts = new TextModel(model, tokenizer, { eosIds: [0] });
-  const said = ({ timing: _, ...end }: GeneratedEnd) => end;
-  const generate = (
+  const generate = async (
     stream: StreamText,
     { prompt, ...options }: GenerateOptions & { prompt: string },
-  ) => answer(texts.generate(stream, prompt, options)).then(said);
+  ) => {
+    const likely: unknown[] = [];
+    const pieces = async function* () {
+      for await (const piece of texts.generate(stream, prompt, options)) {
+        likely.push(...piece.logprobs ?? []);
+        yield piece;
+      }
+    };
+    const { timing: _, ...end } = await answer(pieces());
+    return { ...end, likely };
+  };
   await fc.assert(
     fc.asyncProperty(
       made,

@@ -34,12 +34,16 @@ export function encoder(
 export const POSITIONS_MAX = 40;
 
 /** A decoder of bytes that draws tokens. */
-export function decoder(stop: readonly number[], sample = true) {
+export function decoder(
+  stop: readonly number[],
+  sample = true,
+  scores = false,
+) {
   const file = tinyDecoder({
     ...{ shared: "no", mask: "input", scale: "scores", positions: "table" },
     ...{ layers: 1, heads: 2, size: 4, vocabulary: BYTE_VOCABULARY, seed: 3 },
   });
   return loadOnnx(file, {
-    decoder: { stop, positionsMax: POSITIONS_MAX, sample },
+    decoder: { stop, positionsMax: POSITIONS_MAX, sample, scores },
   });
 }
