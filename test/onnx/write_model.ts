@@ -38,6 +38,8 @@ export interface WrittenValue {
   name: string;
   type?: keyof typeof ELEMENT;
   dims?: readonly (number | string | null)[];
+  /** A sequence of such tensors. */
+  isSequence?: boolean;
 }
 
 /** A tensor, or fields that stand for one. */
@@ -225,7 +227,7 @@ export function tensorMessage(tensor: WrittenTensor): WireMessage {
 
 /** `ValueInfoProto`. */
 function valueMessage(
-  { name, type = "float32", dims }: WrittenValue,
+  { name, type = "float32", dims, isSequence = false }: WrittenValue,
 ): WireMessage {
   const shape = dims?.map((size) =>
     message(
@@ -235,13 +237,14 @@ function valueMessage(
         : [typeof size === "number" ? integer(1, size) : text(2, size)],
     )
   );
+  const tensorType = message(1, [
+    integer(1, ELEMENT[type]),
+    ...(shape === undefined ? [] : [message(2, shape)]),
+  ]);
   return [
     text(1, name),
     message(2, [
-      message(1, [
-        integer(1, ELEMENT[type]),
-        ...(shape === undefined ? [] : [message(2, shape)]),
-      ]),
+      isSequence ? message(4, [message(1, [tensorType])]) : tensorType,
     ]),
   ];
 }

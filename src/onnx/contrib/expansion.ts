@@ -29,6 +29,8 @@ const TOKENS_MAX = 4096;
 export class Expansion {
   readonly nodes: OnnxNode[] = [];
   readonly constants = new Map<string, PlainTensor>();
+  /** Results that are sequences, by name: names of the tensors in them. */
+  readonly sequences = new Map<string, readonly string[]>();
 
   /**
    * @param known what is known of a value

@@ -1,6 +1,6 @@
 /**
- * Operators of `com.microsoft` that exporters and ONNX Runtime's optimiser write, and ONNX's Einsum and RotaryEmbedding,
- * as nodes of ONNX's own: shapes, constants, fusions and kernels then are those of these.
+ * Operators of `com.microsoft` that exporters and ONNX Runtime's optimiser write, and ONNX's Einsum, RotaryEmbedding and
+ * those on sequences, as nodes of ONNX's own: shapes, constants, fusions and kernels then are those of these.
  * Source: ContribOperators.md of onnxruntime.
  */
 import { CONTRIB_DOMAIN } from "../domains.ts";
@@ -13,6 +13,7 @@ import { LAYERS } from "./layers.ts";
 import { outerProduct } from "./outer_product.ts";
 import { QUANTIZED } from "./quantized.ts";
 import { contribRotary, rotary } from "./rotary.ts";
+import { TENSOR_SEQUENCES } from "./tensor_sequences.ts";
 
 /** By name. */
 export const EXPANSIONS: Readonly<Record<string, Expand>> = {
@@ -42,6 +43,9 @@ export function expansionOf(
 ): Expand | undefined {
   if (domain === "" && Object.hasOwn(OWN_EXPANSIONS, op)) {
     return OWN_EXPANSIONS[op];
+  }
+  if (domain === "" && Object.hasOwn(TENSOR_SEQUENCES, op)) {
+    return TENSOR_SEQUENCES[op];
   }
   const isContrib = domain === CONTRIB_DOMAIN && Object.hasOwn(EXPANSIONS, op);
   const isOld = domain === "" && Object.hasOwn(BEFORE, op) &&

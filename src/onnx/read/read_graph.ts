@@ -51,12 +51,14 @@ export function readGraph(
   if (message.has(GRAPH.sparseInitializer)) {
     place.fail("it has sparse initializers, which are not read");
   }
-  const values = (field: number, what: "input" | "output" | "value") =>
-    message.messages(field, (value) => readValueInfo(value, what, context));
+  const values = (
+    field: number,
+    what: "input" | "output" | "inner output" | "value",
+  ) => message.messages(field, (value) => readValueInfo(value, what, context));
   return {
     name: message.text(GRAPH.name),
     inputs: values(GRAPH.input, "input"),
-    outputs: values(GRAPH.output, "output"),
+    outputs: values(GRAPH.output, depth === 0 ? "output" : "inner output"),
     declared: values(GRAPH.valueInfo, "value"),
     initializers: message.messages(GRAPH.initializer, (tensor) => {
       const name = tensor.text(TENSOR_NAME);

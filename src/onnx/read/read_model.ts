@@ -70,7 +70,8 @@ const READ_CHECKS: Checks<ReadOptions> = {
  * which they can run. Time and memory are in proportion to the file, whatever is in it.
  * @param file the whole file
  * @throws OnnxError naming the node and attribute when the file is cut off, malformed, or has what is not read
- * (sparse tensors, strings, integers of 4 and floats of 8 bits, sequences); TypeError when the file is no bytes, or an option is none
+ * (sparse tensors, strings, integers of 4 and floats of 8 bits, sequences that it brings or gives); TypeError when the
+ * file is no bytes, or an option is none
  *
  * @example
  * ```ts

@@ -26,16 +26,18 @@ const OTHER_TYPES: Record<number, string> = {
 
 /**
  * Reads name and type of a value.
- * @param what of the graph it is; a `value` may be of a type that is not read, it is left open then
+ * @param what of the graph it is; a `value` may be of a type that is not read, it is left open then, and what a graph
+ * inside a node hands on no tensor: as sequences are taken apart, it may be gone
  * @throws OnnxError when an input or output is of a type that is not read
  */
 export function readValueInfo(
   message: Message,
-  what: "input" | "output" | "value",
+  what: "input" | "output" | "inner output" | "value",
   context: ReadContext,
 ): ValueInfo {
   const name = message.text(NAME);
-  const place = message.place.in(`${what} ${quoted(name)}`);
+  const called = what === "inner output" ? "output" : what;
+  const place = message.place.in(`${called} ${quoted(name)}`);
   const open = { name, type: null, dims: null };
   const isNeeded = what !== "value";
   const declared = message.message(TYPE, "type");
@@ -44,7 +46,7 @@ export function readValueInfo(
   if (tensorType === undefined) {
     const other = Object.keys(OTHER_TYPES).map(Number)
       .find((field) => declared.has(field));
-    if (isNeeded && other !== undefined) {
+    if (isNeeded && what !== "inner output" && other !== undefined) {
       place.fail(`it is ${OTHER_TYPES[other]}; only tensors are read`);
     }
     return open;

@@ -23,6 +23,8 @@ export interface InferredValue {
    * where none is known.
    */
   readonly elements?: readonly (Dim | null)[];
+  /** Of a sequence: names of the tensors in it, where they are known. */
+  readonly tensors?: readonly string[];
 }
 
 /** Elements that are followed one by one; shapes have no more axes. */

@@ -1,8 +1,8 @@
 /**
  * What exporters leave behind is taken out: nodes of constants, shape arithmetic that comes to numbers, `If`s of which
- * the branch is certain, products of integers with zeros, parts of a Concat without elements, nodes that pass a value on
- * (Identity, Dropout, Cast to the type that it has, Concat of one), and what nobody reads. Results are the same, to the
- * bit.
+ * the branch is certain, products of integers with zeros, parts of a Concat without elements, sequences of tensors that
+ * are known, nodes that pass a value on (Identity, Dropout, Cast to the type that it has, Concat of one), and what nobody
+ * reads. Results are the same, to the bit.
  */
 import { type PlainTensor, zerosOf } from "../../tensor/plain_tensor.ts";
 import { elementCount } from "../../tensor/tensor.ts";
@@ -320,11 +320,14 @@ class Simplifier {
       this.#initializers.set(name, tensor);
       this.values.set(name, constantValue(tensor));
     }
+    for (const [name, tensors] of expansion.sequences) {
+      this.values.set(name, { ...UNKNOWN, tensors });
+    }
     for (const { inputs } of expansion.nodes) {
       for (const name of inputs) this.#read.add(name);
     }
     for (const inner of expansion.nodes) this.#visit(inner);
-    return expansion.nodes.length > 0;
+    return expansion.nodes.length + expansion.sequences.size > 0;
   }
 
   #inline(node: OnnxNode, branch: OnnxGraph): void {
