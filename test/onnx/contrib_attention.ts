@@ -5,7 +5,7 @@ import { type Case, contrib, float, ids } from "./contrib_cases.ts";
 import { node, type WrittenNode } from "./write_model.ts";
 
 /** Attention of 2 heads of 3 of 4 tokens, with what is added to scores. */
-const parts = (
+export const parts = (
   [q, k, v]: readonly string[],
   added: string | undefined,
   scale = "scale",
@@ -24,7 +24,7 @@ const parts = (
   node("Transpose", ["o"], ["o1"], { perm: [0, 2, 1, 3] }),
   node("Reshape", ["o1", "rows"], ["y"]),
 ];
-const PARTS = {
+export const PARTS = {
   heads: whole(1, -1, 2, 3),
   rows: whole(1, 4, 6),
   scale: float(1 / Math.sqrt(3)),

@@ -5,7 +5,8 @@ import {
   plainTensor,
 } from "../../src/tensor/plain_tensor.ts";
 import { drawn, positive } from "./cell_cases.ts";
-import { type Case, contrib, float } from "./contrib_cases.ts";
+import { PARTS, parts } from "./contrib_attention.ts";
+import { type Case, contrib, float, ids } from "./contrib_cases.ts";
 import { node, type WrittenNode } from "./write_model.ts";
 
 const bytes = (...dims: number[]) =>
@@ -182,6 +183,47 @@ export const BYTES: Readonly<Record<string, Case>> = {
       ws: float(0.01),
       wz: plainOf("int8", [], [0]),
       b: drawn(4),
+    },
+  },
+  QAttention: {
+    given: contrib(
+      "QAttention",
+      [
+        ...["x", "w", "b", "xs", "ws", "mask", "xz", "wz"],
+      ],
+      ["y"],
+      { num_heads: 2, unidirectional: 1 },
+    ),
+    own: [
+      node("MatMulInteger", ["x", "w", "xz", "wz"], ["a"]),
+      node("Cast", ["a"], ["c"], { to: 1 }),
+      node("Mul", ["xs", "ws"], ["both"]),
+      node("Mul", ["c", "both"], ["d"]),
+      node("Add", ["d", "b"], ["e"]),
+      node("Split", ["e"], ["q", "k", "v"], { axis: -1, num_outputs: 3 }),
+      ...parts(["q", "k", "v"], "added"),
+    ],
+    inputs: { x: byteRows(1, 4, 5) },
+    constants: {
+      ...{ ...RANGES, ...PARTS },
+      w: bytes(5, 18),
+      // One for each column.
+      ws: plainTensor(
+        "float32",
+        [18],
+        Float32Array.from({ length: 18 }, (_, i) => (i + 1) / 1000),
+      ),
+      wz: plainOf("int8", [], [3]),
+      b: drawn(18),
+      mask: ids(1, 1, 0, 1),
+      added: plainOf(
+        "float32",
+        [4, 4],
+        Array.from(
+          { length: 16 },
+          (_, i) => i % 4 > i >> 2 ? -1e30 : i % 4 === 2 ? -10000 : 0,
+        ),
+      ),
     },
   },
   DynamicQuantizeMatMul: {

@@ -305,6 +305,10 @@ Deno.test("what is left out of them is refused by name", () => {
       /\(Attention\): a sequence of 5000 tokens is not supported/,
     ],
     [
+      contrib("QAttention", [...["x", "w", "w", "w", "w"], "", "", "", "past"]),
+      /\(QAttention\): a past or present state is not supported/,
+    ],
+    [
       contrib("QLinearGlobalAveragePool", ["x", "w", "", "w"], ["y"], {
         channels_last: 1,
       }),

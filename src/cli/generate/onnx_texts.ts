@@ -119,6 +119,7 @@ export const WRITTEN_AS: Readonly<Record<string, string>> = {
   MatMulIntegerToFloat: "MatMulInteger, Cast, Mul, Add",
   MultiHeadAttention:
     "products of heads, Softmax; bias, masks as there; with keys and values of the past Attention; no caches filled in place, no beams, nothing packed",
+  QAttention: "MatMulInteger, Cast, Mul, Add, then as Attention",
   QGemm: "Gemm between them, a product of integers",
   QLinearAdd: "Add between DequantizeLinear and QuantizeLinear",
   QLinearAveragePool: "AveragePool between them; channels first",

@@ -1,6 +1,7 @@
 /** Attention of `com.microsoft`, in parts: products, a mask that is added, softmax. */
 import { plainTensor } from "../../tensor/plain_tensor.ts";
 import type { Expand, Expansion } from "./expansion.ts";
+import { scaled } from "./quantized.ts";
 
 /** What is added where a token may not look ahead: nothing is left of it. */
 const NEVER = -1e30;
@@ -80,19 +81,17 @@ function scaleOf(given: Expansion, size: number): number {
   return given.float("scale", 0) || 1 / Math.sqrt(size);
 }
 
-/** One product for queries, keys and values. */
-const attention: Expand = (given) => {
-  given.refuse(given.has(4) || given.wantsFrom(1), "a past or present state");
+/**
+ * Attention by one product for queries, keys and values.
+ * @param mask the input that is one
+ */
+function attendProduct(given: Expansion, all: string, mask: number): void {
   given.refuse(given.int("do_rotary") !== 0, "do_rotary");
   const columns = given.size(1, 1);
   const sizes = given.attribute("qkv_hidden_sizes", "ints", []);
   const widths = sizes.length === 3
     ? sizes
     : [columns / 3, columns / 3, columns / 3];
-  const product = given.add("MatMul", [given.input(0), given.input(1)]);
-  const all = given.has(2)
-    ? given.add("Add", [product, given.input(2)])
-    : product;
   const qkv = given.several(
     "Split",
     [all, given.whole(...widths)],
@@ -100,12 +99,30 @@ const attention: Expand = (given) => {
     given.fresh(3),
   );
   const added: string[] = [];
-  if (given.has(3)) added.push(maskOf(given, 3, 0));
-  if (given.has(5)) added.push(given.input(5));
+  if (given.has(mask)) added.push(maskOf(given, mask, 0));
+  if (given.node.op === "Attention" && given.has(5)) added.push(given.input(5));
   if (given.int("unidirectional") !== 0) {
     added.push(causal(given, given.tokens(0, 1)));
   }
   attend(given, qkv, scaleOf(given, widths[0] / given.int("num_heads")), added);
+}
+
+const attention: Expand = (given) => {
+  given.refuse(given.has(4) || given.wantsFrom(1), "a past or present state");
+  const product = given.add("MatMul", [given.input(0), given.input(1)]);
+  const all = given.has(2)
+    ? given.add("Add", [product, given.input(2)])
+    : product;
+  attendProduct(given, all, 3);
+};
+
+/** Of bytes, which the optimiser's Attention becomes where it is quantised. */
+const qAttention: Expand = (given) => {
+  given.refuse(given.has(8) || given.wantsFrom(1), "a past or present state");
+  const [x, w, bias, xScale, wScale, , xZero = "", wZero = ""] =
+    given.node.inputs;
+  const product = scaled(given, [x, w, xZero, wZero], [xScale, wScale], bias);
+  attendProduct(given, product, 5);
 };
 
 /** Of queries, keys and values [batch, tokens, width]. */
@@ -180,4 +197,5 @@ function attendPast(
 export const ATTENTIONS: Readonly<Record<string, Expand>> = {
   Attention: attention,
   MultiHeadAttention: multiHead,
+  QAttention: qAttention,
 };

@@ -88,22 +88,26 @@ const qGemm: Expand = (given) => {
   } else given.add("Gemm", operands, attributes, given.node.outputs[0]);
 };
 
-/** Sums of A B, times both scales, and a bias. */
-function scaled(
+/**
+ * Sums of A B, times both scales, and a bias.
+ * @param to its name; by default a new one
+ */
+export function scaled(
   given: Expansion,
   [a, b, aZero, bZero]: readonly string[],
   scales: readonly string[],
   bias: string,
-): void {
+  to?: string,
+): string {
   const sums = given.add(
     "MatMulInteger",
     bZero !== "" ? [a, b, aZero, bZero] : aZero !== "" ? [a, b, aZero] : [a, b],
   );
   const floats = given.add("Cast", [sums], { to: FLOAT });
   const operands = [floats, given.add("Mul", scales)];
-  const to = given.node.outputs[0];
-  if (bias === "") given.add("Mul", operands, {}, to);
-  else given.add("Add", [given.add("Mul", operands), bias], {}, to);
+  return bias === ""
+    ? given.add("Mul", operands, {}, to)
+    : given.add("Add", [given.add("Mul", operands), bias], {}, to);
 }
 
 /** Of onnx.proto, `TensorProto.FLOAT`. */
@@ -112,7 +116,8 @@ const FLOAT = 1;
 const matMulIntegerToFloat: Expand = (given) => {
   const [a, b, aScale, bScale, aZero = "", bZero = "", bias = ""] =
     given.node.inputs;
-  scaled(given, [a, b, aZero, bZero], [aScale, bScale], bias);
+  const [to] = given.node.outputs;
+  scaled(given, [a, b, aZero, bZero], [aScale, bScale], bias, to);
 };
 
 const dynamicQuantizeMatMul: Expand = (given) => {
@@ -121,7 +126,8 @@ const dynamicQuantizeMatMul: Expand = (given) => {
   const [a, scale, zero] = given.several(
     ...["DynamicQuantizeLinear", [x], {}, made] as const,
   );
-  scaled(given, [a, b, zero, bZero], [scale, bScale], bias);
+  const [to] = given.node.outputs;
+  scaled(given, [a, b, zero, bZero], [scale, bScale], bias, to);
 };
 
 /** The same as ONNX's own. */
