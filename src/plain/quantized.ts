@@ -140,7 +140,7 @@ const DequantizeLinear: PlainOperator = {
   since: [10, 13, 19, 21, 23, 24, 25, 28],
   types: [...QUANTIZED, "int32"],
   limits:
-    "from 8, 16 and 32 bits; no floats of 8 bits or less, no integers of 4 or 2 bits",
+    "from integers, of 4 and 2 bits constants alone; no floats of 8 bits or less",
   run: (inputs, attributes) => {
     const x = input(inputs, 0, "x");
     const scale = floats(inputs, 1, "x_scale");

@@ -46,6 +46,8 @@ export type PlainTensor<T extends PlainType = PlainType> = {
     readonly dims: readonly number[];
     /** As many elements as the product of the sizes. */
     readonly data: PlainArrays[K];
+    /** Of integers that a file has in fewer bits than their type: how many. */
+    readonly bits?: 2 | 4;
   };
 }[T];
 

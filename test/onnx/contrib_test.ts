@@ -62,6 +62,44 @@ const CASES: Readonly<Record<string, Case>> = {
       ]),
     },
   },
+  GatherBlockQuantized: {
+    given: contrib(
+      "GatherBlockQuantized",
+      ["packed", "i", "scales", "zeros"],
+      ["y"],
+      { bits: 4, block_size: 2 },
+    ),
+    own: [node("Gather", ["table", "i"], ["y"], { axis: 0 })],
+    inputs: { i: ids(1, 0, 1) },
+    constants: {
+      // Two rows of two blocks; zero points 7 and 9, then 8 and 0.
+      packed: plainOf("uint8", [2, 2], [...[0x10, 0x32], ...[0xfe, 0xdc]]),
+      scales: plainOf("float32", [2, 2], [0.5, 2, 0.25, 1]),
+      zeros: plainOf("uint8", [2, 1], [0x97, 0x08]),
+      table: plainOf("float32", [2, 4], [
+        ...[-3.5, -3, -14, -12],
+        ...[1.5, 1.75, 12, 13],
+      ]),
+    },
+  },
+  "GatherBlockQuantized of 8 bits": {
+    given: contrib(
+      "GatherBlockQuantized",
+      ["packed", "i", "scales"],
+      ["y"],
+      { bits: 8, block_size: 16, quantize_axis: -1 },
+    ),
+    own: [node("Gather", ["table", "i"], ["y"], { axis: 0 })],
+    inputs: { i: ids(1, 0) },
+    constants: {
+      packed: plainOf("uint8", [2, 3], [0, 128, 255, 129, 127, 1]),
+      scales: plainOf("float32", [2, 1], [0.5, 2]),
+      table: plainOf("float32", [2, 3], [
+        ...[-64, 0, 63.5],
+        ...[2, -2, -254],
+      ]),
+    },
+  },
   FusedConv: {
     given: contrib("FusedConv", ["x", "w", "b", "z"], ["y"], {
       kernel_shape: [3, 3],
@@ -307,6 +345,20 @@ Deno.test("what is left out of them is refused by name", () => {
     [
       contrib("QAttention", [...["x", "w", "w", "w", "w"], "", "", "", "past"]),
       /\(QAttention\): a past or present state is not supported/,
+    ],
+    [
+      contrib("GatherBlockQuantized", ["w", "x", "w"], ["y"], {
+        quantize_axis: 0,
+      }),
+      /\(GatherBlockQuantized\): quantize_axis 0 is not supported/,
+    ],
+    [
+      contrib("GatherBlockQuantized", ["w", "x", "w"]),
+      /weights are not 3 times 6 numbers of 4 bits in blocks of 128/,
+    ],
+    [
+      contrib("GatherBlockQuantized", ["x", "w", "w"]),
+      /\(GatherBlockQuantized\): its input 0 \(data\) is not constant/,
     ],
     [
       contrib("QLinearGlobalAveragePool", ["x", "w", "", "w"], ["y"], {

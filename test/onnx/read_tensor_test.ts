@@ -276,10 +276,6 @@ const REFUSED: Record<string, [WireMessage, RegExp]> = {
     [integer(1, 1), integer(2, 8), text(6, "a")],
     /elements are of string, which is not read/,
   ],
-  "4-bit integers": [
-    [integer(1, 2), integer(2, 22), bytes(9, Uint8Array.of(1))],
-    /elements are of int4, which is not read/,
-  ],
   "8-bit floats": [
     [integer(1, 1), integer(2, 17), bytes(9, Uint8Array.of(1))],
     /elements are of float8e4m3fn, which is not read/,

@@ -109,6 +109,8 @@ export const WRITTEN_AS: Readonly<Record<string, string>> = {
     "Conv, Add, an activation (Relu, Tanh, Sigmoid, LeakyRelu, HardSigmoid, Clip)",
   FusedGemm: "Gemm, an activation of those",
   FusedMatMul: "Transpose, MatMul, Mul; no transBatchA, transBatchB",
+  GatherBlockQuantized:
+    "Gather along axis 0; a table of 2, 4 or 8 bits in blocks along its last axis, constant, becomes floats when the file is loaded",
   Gelu: "Gelu",
   GroupQueryAttention:
     "Split, RotaryEmbedding, Attention with its past; lengths, local_window_size of a token at a time, an attention_bias, softcap; no smooth_softmax, head_sink, caches filled in place or of integers",

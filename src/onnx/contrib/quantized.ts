@@ -3,7 +3,7 @@
  * products of integers are found again (fuse/fuse_quantized.ts). ONNX Runtime takes tables or integers for some of
  * them, so that a byte may be one more or less there.
  */
-import { matMulNBits } from "./n_bits.ts";
+import { N_BITS } from "./n_bits.ts";
 import type { Expand, Expansion } from "./expansion.ts";
 
 /** Inputs `i`, `i + 1` and `i + 2`: bytes, scale and zero point; of several scales one for each index of an axis. */
@@ -160,7 +160,7 @@ export const QUANTIZED: Readonly<Record<string, Expand>> = {
   QGemm: qGemm,
   MatMulIntegerToFloat: matMulIntegerToFloat,
   DynamicQuantizeMatMul: dynamicQuantizeMatMul,
-  MatMulNBits: matMulNBits,
+  ...N_BITS,
   QuantizeLinear: asOwn("QuantizeLinear"),
   DequantizeLinear: asOwn("DequantizeLinear"),
 };

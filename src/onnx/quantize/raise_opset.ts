@@ -2,7 +2,7 @@
  * Operator set 11, the first with DynamicQuantizeLinear, for files of older ones: what most operators mean is the same
  * there.
  */
-import type { RawAttribute, RawGraph, RawNode } from "../read/raw_graph.ts";
+import { type RawGraph, rawGraphsOf, type RawNode } from "../read/raw_graph.ts";
 import { nameOf } from "./layers.ts";
 
 /** The operator set that is needed. */
@@ -55,17 +55,11 @@ export function changedNode(
       : 0;
     if (opset < since) return { name: nameOf(node), op: node.op };
     for (const attribute of node.attributes.values()) {
-      for (const inner of graphsOf(attribute)) {
+      for (const inner of rawGraphsOf(attribute)) {
         const found = changedNode(inner, opset, true);
         if (found) return found;
       }
     }
   }
   return undefined;
-}
-
-/** Graphs that an attribute consists of. */
-export function graphsOf(attribute: RawAttribute): readonly RawGraph[] {
-  if (attribute.kind === "graph") return [attribute.value];
-  return attribute.kind === "graphs" ? attribute.value : [];
 }

@@ -9,9 +9,9 @@ import { type Place, quoted } from "../place.ts";
 import { ReadContext } from "../read/context.ts";
 import { ExternalData, type ExternalFiles } from "../read/external_data.ts";
 import { ProtoMessage } from "../../base/proto_message.ts";
-import type { RawGraph } from "../read/raw_graph.ts";
+import { narrowBytes, narrowTypeOf } from "../read/narrow_integers.ts";
+import { type RawGraph, rawGraphsOf } from "../read/raw_graph.ts";
 import { readGraph } from "../read/read_graph.ts";
-import { graphsOf } from "./raise_opset.ts";
 import {
   bytesField,
   fieldsOf,
@@ -129,11 +129,15 @@ export class StoredGraph {
     const context = new ReadContext(new ExternalData(this.#external));
     const name = textOf(fields, TENSOR.name);
     const [, { dims }] = this.raw.initializers.find(([own]) => own === name)!;
-    // What is read is of a type that is stored.
-    const type = dataTypeName(this.#types.get(name)!) as StoredType;
+    const type = this.#types.get(name)!;
+    const narrow = narrowTypeOf(type);
+    const count = elementCount(dims);
     const data = context.external.read(
       new ProtoMessage(tensor, this.place, context.budget),
-      elementCount(dims) * bytesOfStored(type),
+      narrow
+        ? narrowBytes(narrow, count)
+        // What else is read is of a type that is stored.
+        : count * bytesOfStored(dataTypeName(type) as StoredType),
     );
     const dropped = [TENSOR.externalData, TENSOR.location, TENSOR.rawData];
     return bytesField(GRAPH.initializer, [
@@ -186,7 +190,7 @@ function collectNames(graph: RawGraph, names: Set<string>): void {
   for (const { name, outputs, attributes } of graph.nodes) {
     for (const one of [name, ...outputs]) names.add(one);
     for (const attribute of attributes.values()) {
-      for (const inner of graphsOf(attribute)) collectNames(inner, names);
+      for (const inner of rawGraphsOf(attribute)) collectNames(inner, names);
     }
   }
 }

@@ -1,6 +1,5 @@
 /** What nobody reads any more once layers have other weights. */
-import type { RawGraph, RawNode } from "../read/raw_graph.ts";
-import { graphsOf } from "./raise_opset.ts";
+import { type RawGraph, rawGraphsOf, type RawNode } from "../read/raw_graph.ts";
 
 /**
  * Values that only replaced nodes have read, and those that only they are made of, by name: of nodes and initializers
@@ -47,7 +46,7 @@ export function unneeded(
 function namesReadBy({ inputs, attributes }: RawNode): string[] {
   const names = [...inputs];
   for (const attribute of attributes.values()) {
-    for (const graph of graphsOf(attribute)) {
+    for (const graph of rawGraphsOf(attribute)) {
       for (const node of graph.nodes) names.push(...namesReadBy(node));
       names.push(...graph.outputs.map(({ name }) => name));
     }

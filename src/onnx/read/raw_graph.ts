@@ -55,3 +55,9 @@ export interface RawFunction {
   readonly nodes: readonly RawNode[];
   readonly opsets: ReadonlyMap<string, number>;
 }
+
+/** Graphs that an attribute consists of. */
+export function rawGraphsOf(attribute: RawAttribute): readonly RawGraph[] {
+  if (attribute.kind === "graph") return [attribute.value];
+  return attribute.kind === "graphs" ? attribute.value : [];
+}

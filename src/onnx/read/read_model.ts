@@ -16,6 +16,7 @@ import { ProtoMessage } from "../../base/proto_message.ts";
 import type { Message } from "./message.ts";
 import type { RawFunction } from "./raw_graph.ts";
 import { readAttribute } from "./read_attribute.ts";
+import { checkNarrow } from "./narrow_integers.ts";
 import { domainOf, readGraph, readNode } from "./read_graph.ts";
 
 const MODEL = {
@@ -70,7 +71,7 @@ const READ_CHECKS: Checks<ReadOptions> = {
  * which they can run. Time and memory are in proportion to the file, whatever is in it.
  * @param file the whole file
  * @throws OnnxError naming the node and attribute when the file is cut off, malformed, or has what is not read
- * (sparse tensors, strings, integers of 4 and floats of 8 bits, sequences that it brings or gives); TypeError when the
+ * (sparse tensors, strings, floats of 8 bits, sequences that it brings or gives); TypeError when the
  * file is no bytes, or an option is none
  *
  * @example
@@ -129,11 +130,9 @@ export function readModel(
     place,
   );
   const checker = new GraphChecker();
-  const graph = checker.model(
-    inliner.graph(readGraph(raw, context)),
-    place,
-    irVersion,
-  );
+  const inlined = inliner.graph(readGraph(raw, context));
+  checkNarrow(inlined, place);
+  const graph = checker.model(inlined, place, irVersion);
   const [producer, version] = [
     message.text(MODEL.producerName),
     message.text(MODEL.producerVersion),

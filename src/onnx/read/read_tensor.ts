@@ -1,6 +1,6 @@
 /**
  * `TensorProto` of onnx.proto. What is copied is never larger than eight times the file: every element takes at least
- * a byte there.
+ * a byte there, or four of them share one and take one here.
  */
 import { describeShape } from "../../base/describe.ts";
 import { widenBfloat16, widenFloat16 } from "../../tensor/half.ts";
@@ -20,6 +20,11 @@ import { elementCount } from "../../tensor/tensor.ts";
 import type { Place } from "../place.ts";
 import type { ReadContext } from "./context.ts";
 import type { Message } from "./message.ts";
+import {
+  narrowBytes,
+  narrowElements,
+  narrowTypeOf,
+} from "./narrow_integers.ts";
 
 const DIMS = 1;
 const DATA_TYPE = 2;
@@ -76,26 +81,36 @@ export function readTensor(
 ): PlainTensor {
   const { place } = message;
   const code = message.int(DATA_TYPE);
-  const type = plainTypeOf(code);
+  const narrow = narrowTypeOf(code);
+  const type = narrow?.type ?? plainTypeOf(code);
   if (type === undefined) {
     return place.fail(
       `its elements are of ${dataTypeName(code)}, which is not read`,
     );
   }
-  const stored = dataTypeName(code) as StoredType;
+  const stored = dataTypeName(code);
   if (message.has(SEGMENT)) place.fail("tensors in segments are not read");
   const dims = dimsOf(message);
   const count = elementCount(dims);
-  const data = elementsOf(message, stored, count, context);
-  if (data.length !== count) {
+  const needed = narrow ? narrowBytes(narrow, count) : count;
+  const data = elementsOf(
+    message,
+    narrow ? "uint8" : stored as StoredType,
+    needed,
+    context,
+  );
+  if (data.length !== needed) {
     place.fail(
-      `it has ${data.length} elements, its dims ${
+      `it has ${data.length} ${narrow ? "bytes" : "elements"}, its dims ${
         describeShape(dims)
-      } need ${count}`,
+      } need ${needed}`,
     );
   }
   if (stored !== type) context.takenAs(stored, type, name);
-  return { type, dims, data } as PlainTensor;
+  if (narrow === undefined) return { type, dims, data } as PlainTensor;
+  const { bits } = narrow;
+  const integers = narrowElements(narrow, data as Uint8Array, count);
+  return { type, dims, data: integers, bits } as PlainTensor;
 }
 
 function dimsOf(message: Message): number[] {
