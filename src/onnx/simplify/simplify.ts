@@ -30,6 +30,7 @@ import {
 } from "../shapes/value.ts";
 import { mostOf } from "../shapes/arity.ts";
 import { cannotFail } from "./cannot_fail.ts";
+import { expandInside } from "./expand_inside.ts";
 import { constantFolder } from "./fold_constants.ts";
 import { allReadNames, readNames, renamedAttribute } from "../names.ts";
 
@@ -162,7 +163,12 @@ class Simplifier {
     const renamed = this.#renamed(given);
     const branch = this.#certainBranch(renamed);
     if (branch !== undefined) return this.#inline(renamed, branch);
-    const node = this.hoist ? this.#hoisted(renamed) : renamed;
+    const node = expandInside(
+      this.hoist ? this.#hoisted(renamed) : renamed,
+      this.values,
+      this.inference,
+      this.place,
+    );
     const expand = expansionOf(node);
     if (expand !== undefined && this.#expand(node, expand)) return;
     const results = this.inference.node(
