@@ -79,9 +79,10 @@ export function signedWeights(what: string, given: unknown): SignedWeights {
     "has a zero point that is none of its elements' values",
   );
   return {
+    // Made in place: Int8Array.from goes through an iterator and a list of all elements.
     values: shift === 0
       ? data as Int8Array
-      : Int8Array.from(data, (byte) => byte - shift),
+      : new Int8Array(data).map((byte) => byte - shift),
     scale: scale.length === rows
       ? scale
       : new Float32Array(rows).fill(scale[0]),
