@@ -221,6 +221,12 @@ async function holdLock(name: string): Promise<void> {
   });
 }
 
+/**
+ * How long a thread sleeps where nobody can end it, before it sleeps in its event loop. Deno ends a thread there alone:
+ * the workers of an engine whose own thread was terminated would sleep for ever, and keep its memory.
+ */
+export const REST_MS = "Deno" in globalThis ? 1000 : Infinity;
+
 export async function parentChannel(): Promise<ParentChannel> {
   // Deno and Bun offer node:worker_threads as well; the Web's own way is the same everywhere it exists.
   if (typeof Worker === "function") {

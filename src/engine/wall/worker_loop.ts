@@ -4,6 +4,7 @@ import { instantiateKernels } from "../../kernels/module/module.ts";
 import type { ScratchPlace } from "../../kernels/module/scratch.ts";
 import { TeamLeader, type TeamWays } from "../../kernels/team/leader.ts";
 import type { TeamPlace } from "../../kernels/team/block.ts";
+import type { Sleep } from "../../kernels/team/helper.ts";
 import type { CellProgram } from "../lowering/cell_program.ts";
 import { CellRunner, type RunnerMemory } from "../tensors/cell_runner.ts";
 import { absoluteMs } from "./clock.ts";
@@ -37,10 +38,15 @@ export interface WorkerStart {
 const LOADS_PER_LOOK = 64;
 
 /**
- * Executes tasks until told to stop. Blocks its thread.
+ * Executes tasks until told to stop. Blocks its thread, but for a sleep of more than `restMs`: that is given away,
+ * and may end early.
  * @param plain runs operators in plain TypeScript, if programs have any
  */
-export function runWorker(start: WorkerStart, plain?: RunPlain): void {
+export function* runWorker(
+  start: WorkerStart,
+  plain?: RunPlain,
+  restMs = Infinity,
+): Generator<Sleep, void> {
   const { memory, control, spinMs } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
   kernels.shoal_use_scratch(start.scratch.address, start.scratch.variants);
@@ -70,7 +76,10 @@ export function runWorker(start: WorkerStart, plain?: RunPlain): void {
       );
       ringLate(words, start, done);
     }
-    awaitTask(words, submitted, done, lingerUs > 0 ? 0 : spinMs);
+    const lookMs = lingerUs > 0 ? 0 : spinMs;
+    while (!awaitTask(words, submitted, done, lookMs, restMs)) {
+      yield { words, index: submitted, value: done | 0 };
+    }
     if (isToldToStop()) return leader?.close();
     const entry = entryAddress(control, done);
     let quiet: boolean;
@@ -108,24 +117,25 @@ export function runEntry(
   return computed && words[(entry >>> 2) + ENTRY.quiet] === 1;
 }
 
-/** Returns once more than `done` tasks are submitted, or after `mostMs`. */
+/** Returns once more than `done` tasks are submitted, or after `mostMs`. @returns whether they are */
 function awaitTask(
   words: Int32Array,
   submitted: number,
   done: number,
   spinMs: number,
-  mostMs = Infinity,
-): void {
+  mostMs: number,
+): boolean {
   const sinceMs = absoluteMs();
   const untilMs = sinceMs + Math.min(spinMs, mostMs);
   do {
     for (let load = 0; load < LOADS_PER_LOOK; load++) {
-      if (Atomics.load(words, submitted) !== (done | 0)) return;
+      if (Atomics.load(words, submitted) !== (done | 0)) return true;
     }
   } while (absoluteMs() < untilMs);
   while (Atomics.load(words, submitted) === (done | 0)) {
     const leftMs = sinceMs + mostMs - absoluteMs();
-    if (leftMs <= 0) return;
+    if (leftMs <= 0) return false;
     Atomics.wait(words, submitted, done | 0, leftMs);
   }
+  return true;
 }

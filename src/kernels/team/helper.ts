@@ -17,8 +17,21 @@ export interface HelperStart {
   readonly scratch: ScratchPlace;
 }
 
-/** Works on a team's calls until the team is closed. Blocks its thread. */
-export function runHelper(start: HelperStart): void {
+/** What a thread sleeps for: a word is no longer `value`. */
+export interface Sleep {
+  readonly words: Int32Array;
+  readonly index: number;
+  readonly value: number;
+}
+
+/**
+ * Works on a team's calls until the team is closed. Blocks its thread, but for a sleep of more than `restMs`: that is
+ * given away, and may end early.
+ */
+export function* runHelper(
+  start: HelperStart,
+  restMs = Infinity,
+): Generator<Sleep, void> {
   const { memory, place, thread, ways } = start;
   const kernels = instantiateKernels(start.kernels, { memory });
   kernels.shoal_use_scratch(start.scratch.address, start.scratch.variants);
@@ -29,7 +42,17 @@ export function runHelper(start: HelperStart): void {
   const ended = member.at(MEETING.ended);
   // The first call may have been announced before this thread had begun.
   for (let seen = 0;;) {
-    seen = awaitCall(words, calls, seen, ways, member);
+    let now = lookForCall(words, calls, seen, ways, gate);
+    if (now === seen) {
+      const sleepers = member.at(MEETING.sleepers);
+      Atomics.add(words, sleepers, 1);
+      while ((now = Atomics.load(words, calls)) === seen) {
+        const end = Atomics.wait(words, calls, seen, restMs);
+        if (end === "timed-out") yield { words, index: calls, value: seen };
+      }
+      Atomics.sub(words, sleepers, 1);
+    }
+    seen = now;
     if (Atomics.load(words, ended) !== 0) return;
     if (!enter(words, gate)) continue;
     const stop = words[member.at(MEETING.kernel)] === STOP;
@@ -48,15 +71,14 @@ export function runHelper(start: HelperStart): void {
   }
 }
 
-/** Returns the number of calls once it is no longer `seen`. */
-function awaitCall(
+/** @returns the number of calls: `seen` when there was no other for as long as it is looked for */
+function lookForCall(
   words: Int32Array,
   calls: number,
   seen: number,
   { spinLoads, endSpinLoads }: TeamWays,
-  member: CrewMember,
+  gate: number,
 ): number {
-  const gate = member.at(MEETING.gate);
   for (let end = 0, idle = 0; end < endSpinLoads && idle < spinLoads;) {
     const now = Atomics.load(words, calls);
     if (now !== seen) return now;
@@ -64,16 +86,7 @@ function awaitCall(
     if (Atomics.load(words, gate) !== 0) end++;
     else idle++;
   }
-  const sleepers = member.at(MEETING.sleepers);
-  Atomics.add(words, sleepers, 1);
-  for (;;) {
-    const now = Atomics.load(words, calls);
-    if (now !== seen) {
-      Atomics.sub(words, sleepers, 1);
-      return now;
-    }
-    Atomics.wait(words, calls, seen);
-  }
+  return seen;
 }
 
 /** Joins the open call; false when it is over. While a helper is inside, the call does not change. */

@@ -169,7 +169,7 @@ for (
         doorbell,
         spinMs: 0,
         scratch: { address: 0, variants: 0 },
-      }));
+      }).next());
 
     const machine = recovery({
       submitted: steps,
@@ -378,7 +378,7 @@ for (const ends of ["leader", "engine"] as const) {
         thread: 1,
         ways,
         scratch: { address: 0, variants: 0 },
-      }));
+      }).next());
 
     let slept2 = 0;
     const expected = soloFrom(then(helper(PAIR), 1, 0), {
