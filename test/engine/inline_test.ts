@@ -22,6 +22,8 @@ const sentences = Array.from({ length: 40 }, (_, i) => ({
 }));
 const queries = sentences.map((input, i) => ({ ...input, maxSteps: 1 + i }));
 
+const NEXT_TURN = "../../src/engine/wall/next_turn.ts";
+
 function create(
   options: Partial<ServingOptions> = {},
 ): Promise<ServingEngine> {
@@ -98,36 +100,41 @@ Deno.test("ServingEngine refuses several threads where there can be one", async 
   }
 });
 
-const { setImmediate } = globalThis;
-
-for (
-  const [how, immediate] of [
-    ["immediates", setImmediate],
-    ["messages, as browsers do", undefined],
-  ] as const
-) {
-  Deno.test(`ServingEngine without workers lets others have their turn, by ${how}`, async () => {
-    Object.assign(globalThis, { setImmediate: immediate });
-    try {
-      let tasks = 0;
-      await using engine = await create({
-        policy: serial(),
-        observer: { task: () => void tasks++ },
-      });
-      const length = 1000;
-      const tokens = Array.from({ length }, (_, t) => t % 20);
-      let turns = 0;
-      const timer = setInterval(() => turns++, 0);
-      const { outputs } = await engine.run(model, { tokens });
-      clearInterval(timer);
-      assert.deepStrictEqual(outputs, runRequests(model, [{ tokens }])[0]);
-      assert(tasks >= length);
-      assert(turns > 0, `no timer had its turn during ${tasks} tasks`);
-    } finally {
-      Object.assign(globalThis, { setImmediate });
-    }
+Deno.test("ServingEngine without workers lets others have their turn", async () => {
+  let tasks = 0;
+  await using engine = await create({
+    policy: serial(),
+    observer: { task: () => void tasks++ },
   });
-}
+  const length = 1000;
+  const tokens = Array.from({ length }, (_, t) => t % 20);
+  let turns = 0;
+  const timer = setInterval(() => turns++, 0);
+  const { outputs } = await engine.run(model, { tokens });
+  clearInterval(timer);
+  assert.deepStrictEqual(outputs, runRequests(model, [{ tokens }])[0]);
+  assert(tasks >= length);
+  assert(turns > 0, `no timer had its turn during ${tasks} tasks`);
+});
+
+Deno.test("turns are those of messages where there are no immediates, as in browsers", async () => {
+  const { setImmediate } = globalThis;
+  Object.assign(globalThis, { setImmediate: undefined });
+  try {
+    const again = `${import.meta.resolve(NEXT_TURN)}?messages`;
+    const { nextTurn }: typeof import("../../src/engine/wall/next_turn.ts") =
+      await import(again);
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    for (let i = 0; i < 1000; i++) {
+      await new Promise<void>((resolve) => nextTurn(resolve));
+    }
+    clearInterval(timer);
+    assert(turns > 0, "no timer had its turn");
+  } finally {
+    Object.assign(globalThis, { setImmediate });
+  }
+});
 
 Deno.test("ServingEngine without workers ends rows that fail, and no others", async () => {
   await using engine = await create({ models: [fragileChain, model] });

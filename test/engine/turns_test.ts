@@ -87,3 +87,16 @@ Deno.test("policies hear whether workers run beside the engine", async () => {
     assert.deepEqual([...new Set(views)], [workers > 0]);
   }
 });
+
+Deno.test("an engine in this thread goes on where a test has put its own clock in the place of timers", async () => {
+  const { engine } = await observed({});
+  const { setImmediate } = globalThis;
+  globalThis.setImmediate = (() => ({})) as unknown as typeof setImmediate;
+  try {
+    const { outputs } = await engine.run(model, [0, 0, 0, 0]);
+    assert.deepEqual([...outputs.y.data], [0, 0, 0, 0]);
+  } finally {
+    globalThis.setImmediate = setImmediate;
+    await engine.close();
+  }
+});
