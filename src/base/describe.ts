@@ -122,6 +122,10 @@ class Text {
     this.written += `${tag} of ${
       "length" in view ? view.length : `${view.byteLength} bytes`
     }`;
+    // Else a message says that it was given what it asks for.
+    const Ours = (globalThis as unknown as Record<string, unknown>)[tag];
+    if (typeof Ours !== "function" || view instanceof Ours) return;
+    this.written += " from another frame or context (copy it)";
   }
 
   #list(list: readonly unknown[]): void {

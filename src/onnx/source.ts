@@ -1,11 +1,12 @@
 /** Where a model's bytes come from. */
+import { fileBytes } from "../base/bytes.ts";
 import { describe, shorten } from "../base/describe.ts";
 import { nodeModule } from "../base/node_module.ts";
 import type { ExternalFiles } from "./read/external_data.ts";
 
 /** A model's file, and those beside it. */
 export interface OpenedSource {
-  readonly bytes: Uint8Array | ArrayBuffer;
+  readonly bytes: Uint8Array;
   /** What messages call it. */
   readonly label: string;
   readonly external: ExternalFiles;
@@ -29,15 +30,17 @@ export async function openSource(
   source: unknown,
   bytesMax: number = BYTES_MAX,
 ): Promise<OpenedSource> {
-  if (source instanceof Uint8Array || source instanceof ArrayBuffer) {
-    return { bytes: source, label: "the model", external: NOTHING };
-  }
-  if (typeof source !== "string" && !(source instanceof URL)) {
+  const given = fileBytes(source);
+  if (given) return { bytes: given, label: "the model", external: NOTHING };
+  // Another realm's URL is none of this one's.
+  const isUrl = Object.prototype.toString.call(source) === "[object URL]";
+  const place = isUrl ? String(source) : source;
+  if (typeof place !== "string") {
     throw new TypeError(
       `A model is a path, a URL or bytes, got ${describe(source)}`,
     );
   }
-  const url = urlOf(source);
+  const url = urlOf(place);
   if (url && url.protocol !== "file:") {
     const bytes = await fetched(url, bytesMax);
     if (bytes === undefined) {
@@ -66,7 +69,7 @@ export async function openSource(
   const { readFileSync } = files;
   const { dirname, join } = paths;
   const { fileURLToPath } = urls;
-  const path = url ? fileURLToPath(url) : String(source);
+  const path = url ? fileURLToPath(url) : place;
   return {
     bytes: readFileSync(path),
     label: labelOf(path),
@@ -155,8 +158,7 @@ async function fetched(
 }
 
 /** A text with a scheme, but for a Windows drive's letter. */
-function urlOf(source: string | URL): URL | undefined {
-  if (source instanceof URL) return source;
+function urlOf(source: string): URL | undefined {
   return /^[a-z][a-z0-9+.-]+:/i.test(source) ? new URL(source) : undefined;
 }
 

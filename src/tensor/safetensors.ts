@@ -1,3 +1,4 @@
+import { fileBytes } from "../base/bytes.ts";
 import { describe, describeShape, isList, shorten } from "../base/describe.ts";
 import { repeatedName } from "../base/json_names.ts";
 import type { PlainTensor } from "./plain_tensor.ts";
@@ -188,14 +189,8 @@ function read(
 }
 
 function bytesOf(file: Uint8Array | ArrayBufferLike, label: string) {
-  if (file instanceof Uint8Array) return file;
-  if (
-    file instanceof ArrayBuffer ||
-    typeof SharedArrayBuffer !== "undefined" &&
-      file instanceof SharedArrayBuffer
-  ) {
-    return new Uint8Array(file);
-  }
+  const bytes = fileBytes(file);
+  if (bytes) return bytes;
   throw new TypeError(
     `Cannot read weights from ${label}: a file is a Uint8Array or an ArrayBuffer, got ${
       describe(file)

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import {
   describe,
@@ -28,6 +30,11 @@ Deno.test("describe() shows small values as JSON does, and what JSON leaves out"
     [Symbol("x"), "Symbol(x)"],
     [() => 1, "a function"],
     [new Map(), "[object Map]"],
+    [Buffer.of(1, 2), "Uint8Array of 2"],
+    [
+      runInNewContext("Float32Array.of(1, 2)"),
+      "Float32Array of 2 from another frame or context (copy it)",
+    ],
     [Promise.resolve(1), "[object Promise]"],
     [new Int32Array(3), "Int32Array of 3"],
     [[undefined, NaN], "[undefined,NaN]"],

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { runInNewContext } from "node:vm";
 import { loadOnnx } from "../../src/onnx/load.ts";
 import { OnnxError } from "../../src/onnx/place.ts";
 import { runRequests } from "../run_requests.ts";
@@ -199,4 +200,36 @@ Deno.test("options of a class are read, and looked at", async () => {
   for (const wrong of [{ sizes: { m: 3 } }, { cells: -1 }, { bytesMax: 0 }]) {
     await assert.rejects(loadOnnx(file, Object.create(wrong)));
   }
+});
+
+Deno.test("a model may be brought by another realm: as bytes, as a buffer, as a URL", async () => {
+  const file = writeModel({
+    graph: {
+      inputs: [{ name: "x", dims: [1, 2] }],
+      outputs: [{ name: "y" }],
+      nodes: [node("Relu", ["x"], ["y"])],
+    },
+  });
+  const bytes = runInNewContext("Uint8Array").from([0, ...file]);
+  const buffer = runInNewContext("Uint8Array").from(file).buffer;
+  assert(!(bytes instanceof Uint8Array) && !(buffer instanceof ArrayBuffer));
+  class TheirUrl {
+    get [Symbol.toStringTag]() {
+      return "URL";
+    }
+    toString() {
+      return "file:///nowhere/model.onnx";
+    }
+  }
+  for (const source of [bytes.subarray(1), buffer]) {
+    const { inputs } = await loadOnnx(source);
+    assert.deepEqual(inputs[0].shape, [1, 2]);
+  }
+  await assert.rejects(loadOnnx(new TheirUrl() as unknown as URL), {
+    code: "ENOENT",
+  });
+  await assert.rejects(loadOnnx(runInNewContext("Int8Array.of(1)")), {
+    message:
+      "A model is a path, a URL or bytes, got Int8Array of 1 from another frame or context (copy it)",
+  });
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import {
   readPlainSafetensors,
@@ -386,4 +387,13 @@ Deno.test("a changed file of tensors is read or refused by name", () => {
     ),
     { numRuns: propertyRuns(1000) },
   );
+});
+
+Deno.test("weights may be brought by another realm", () => {
+  const bytes = runInNewContext(
+    "Uint8Array.of(2, 0, 0, 0, 0, 0, 0, 0, 123, 125)",
+  );
+  assert(!(bytes instanceof Uint8Array));
+  assert.equal(readSafetensors(bytes, "w").size, 0);
+  assert.equal(readSafetensors(bytes.buffer, "w").size, 0);
 });

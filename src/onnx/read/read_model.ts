@@ -5,6 +5,7 @@ import {
   type Checks,
   ofType,
 } from "../../base/checked_options.ts";
+import { fileBytes } from "../../base/bytes.ts";
 import { describe, shorten } from "../../base/describe.ts";
 import type { OnnxModel } from "../ir.ts";
 import { Place, quoted } from "../place.ts";
@@ -214,16 +215,13 @@ function bytesOf(
   file: Uint8Array | ArrayBufferLike,
   place: Place,
 ): Uint8Array {
-  const isBuffer = file instanceof ArrayBuffer ||
-    typeof SharedArrayBuffer !== "undefined" &&
-      file instanceof SharedArrayBuffer;
-  if (!(file instanceof Uint8Array || isBuffer)) {
+  const bytes = fileBytes(file);
+  if (bytes === undefined) {
     throw new TypeError(
       `Cannot load ${place}: a file is a Uint8Array or an ArrayBuffer, got ${
         describe(file)
       }`,
     );
   }
-  const bytes = file instanceof Uint8Array ? file : new Uint8Array(file);
   return bytes.buffer instanceof ArrayBuffer ? bytes : new Uint8Array(bytes);
 }
