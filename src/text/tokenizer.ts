@@ -167,7 +167,15 @@ export class TextTokenizer {
       }),
     };
     // Loaded by who needs it alone.
-    const { Tokenizer } = await import("@huggingface/tokenizers");
+    const { Tokenizer } = await import("@huggingface/tokenizers").catch(
+      (cause: Error) => {
+        throw new Error(
+          `Cannot load the code of tokenizers: ${cause.message}; ` +
+            "service workers import nothing while they run: bundle yours into one file",
+          { cause },
+        );
+      },
+    );
     try {
       const file = understood(tokenizer);
       const backend = new Tokenizer(

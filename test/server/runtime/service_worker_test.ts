@@ -10,13 +10,19 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
 const WORKER = `import { lstm, ServingEngine } from "./dist/mod.js";
 import { createServer, servedTokens } from "./dist/server.js";
+import { TextTokenizer } from "./dist/text.js";
 const model = lstm({ hidden: 4, vocabulary: 10, head: "classifier" });
 const server = ServingEngine.create({ models: [model], warmUp: false })
   .then((engine) => createServer(engine, { models: [servedTokens(model, { name: "intents" })] }));
+const words = () =>
+  TextTokenizer.load({ tokenizer: { model: { type: "WordLevel", unk_token: "a", vocab: { a: 0 } } } })
+    .then(() => "loaded", ({ message }) => message);
 addEventListener("install", () => skipWaiting());
 addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 addEventListener("fetch", (event) => {
-  if (!new URL(event.request.url).pathname.startsWith("/v2/")) return;
+  const { pathname } = new URL(event.request.url);
+  if (pathname === "/tokenizer") event.respondWith(words().then((text) => new Response(text)));
+  if (!pathname.startsWith("/v2/")) return;
   event.respondWith(server.then((server) => server.fetch(event.request)));
 });
 `;
@@ -34,7 +40,8 @@ async function drive() {
   await serviceWorker.register("worker.js", { type: "module" });
   while (!serviceWorker.controller) await new Promise((resolve) => setTimeout(resolve, 20));
   const ready = (await fetch("/v2/health/ready")).status;
-  return { ready, small: await ask([3, 1, 4]), large: await ask(Array(12_000).fill(7)) };
+  const tokenizer = await (await fetch("/tokenizer")).text();
+  return { tokenizer, ready, small: await ask([3, 1, 4]), large: await ask(Array(12_000).fill(7)) };
 }
 const report = await drive().catch(String);
 await fetch("/report", { method: "POST", body: JSON.stringify(report) });
@@ -53,9 +60,12 @@ for (const browser of BROWSER_NAMES) {
           `skipped: a service worker in ${browser}: not on the PATH`,
         );
       }
-      assert.deepEqual(JSON.parse(texts[0]), {
-        ...{ ready: 200, small: 5, large: 5 },
-      });
+      const { tokenizer, ...answers } = JSON.parse(texts[0]);
+      assert.deepEqual(answers, { ready: 200, small: 5, large: 5 });
+      assert.match(
+        tokenizer,
+        /^Cannot load the code of tokenizers: .*: bundle yours into one file$/,
+      );
     } finally {
       rmSync(folder, { recursive: true });
     }
