@@ -26,6 +26,12 @@ import {
   type ServerOptions,
 } from "./server_options.ts";
 
+/** Methods whose answers caches keep. */
+const READING: readonly string[] = ["GET", "HEAD"];
+
+/** The header by which an answer says whether it may be kept. */
+const CACHING = "cache-control";
+
 /** What serves. */
 export interface Server {
   /** Runs models. */
@@ -111,6 +117,10 @@ export function createServer(
     let path = "";
     const told = (given: Response, error?: unknown) => {
       let response = withHeader(given, "x-request-id", id);
+      // It is so now: caches may keep what says nothing of it (RFC 9111, section 4.2.2), Varnish does for two minutes.
+      if (READING.includes(request.method) && !response.headers.has(CACHING)) {
+        response = withHeader(response, CACHING, "no-store");
+      }
       // The port closes soon: who keeps the connection would send the next request into that.
       if (host.state !== "serving" && !isSocket) {
         response = withHeader(response, "connection", "close");

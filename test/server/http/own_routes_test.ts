@@ -1,6 +1,7 @@
 /** Answers of somebody's own routes that are not as the server's. */
 import assert from "node:assert/strict";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
+import { HttpError } from "../../../src/server/http/http_error.ts";
 import type { Protocol, Route } from "../../../src/server/http/route.ts";
 import { createServer } from "../../../src/server/server.ts";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
@@ -137,4 +138,21 @@ Deno.test("while its host ends a server asks clients to come on another connecti
   assert.equal(await connectionOf("/own"), "close");
   assert.equal(await connectionOf("/nothing"), "close");
   assert.equal(await connectionOf("/talk"), null);
+});
+
+Deno.test("no cache keeps an answer that does not say that it may be kept", async () => {
+  const kept = async (headers: Record<string, string>) => {
+    const { response } = await answerOf(() => new Response("", { headers }));
+    return response.headers.get("cache-control");
+  };
+  assert.equal(await kept({}), "no-store");
+  assert.equal(
+    await kept({ "cache-control": "max-age=9" }),
+    "max-age=9",
+  );
+  // Nor one that is none.
+  const { response } = await answerOf(() => {
+    throw new HttpError(404, "There is none yet");
+  });
+  assert.equal(response.headers.get("cache-control"), "no-store");
 });
