@@ -315,3 +315,33 @@ clusterTest(
     assert.deepEqual([...statuses], [200]);
   },
 );
+
+clusterTest(
+  "servers hear of clients that leave the balancer before they are answered",
+  async (of) => {
+    const wire = wireTo(of.origin);
+    const leave = new AbortController();
+    const parked = Array.from(
+      { length: PARKED },
+      () =>
+        wire.send(requestOf([1], { priority: 9 }), { abandon: leave.signal }),
+    );
+    /** Waits until the servers have said of how many requests they know; see `LoadAgent`. */
+    const until = async (isSo: (weights: number[]) => boolean) => {
+      for (let tries = 0;; tries++) {
+        const weights = (await of.stats()).map(({ weight }) => Number(weight));
+        if (isSo(weights)) return;
+        assert(tries < 100, `${weights}`);
+        await sleep(50);
+      }
+    };
+    try {
+      await until((weights) => weights.every((weight) => weight < 100));
+    } finally {
+      leave.abort();
+    }
+    await Promise.all(parked);
+    await until((weights) => weights.every((weight) => weight === 100));
+    wire.close();
+  },
+);
