@@ -1,6 +1,7 @@
 /** Bun's server. */
 import { noHandshake, type SocketHandlers } from "../http/socket.ts";
 import { headAnswer } from "./head_answer.ts";
+import { lastTurns } from "./last_turns.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
 import { MESSAGE_MAX, SILENT_MS, UNREAD_MAX } from "./socket_limits.ts";
@@ -124,7 +125,8 @@ export const listenInBun = bun &&
       resolve({
         url: urlOf(hostname, listening.port, tls !== undefined),
         port: listening.port,
-        close(graceMs) {
+        async close(graceMs) {
+          await lastTurns();
           for (const socket of open) socket.close(1001, "The server ends");
           const stopped = listening.stop();
           // Bun waits 12 s for a connection that has sent half a head, and says nothing when a request is over.

@@ -2,6 +2,7 @@
 import { Cuts } from "./cuts.ts";
 import { type DenoSockets, openDenoSocket } from "./deno_socket.ts";
 import { headAnswer } from "./head_answer.ts";
+import { lastTurns } from "./last_turns.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
 import { urlOf, urlRefusal } from "./url.ts";
@@ -71,12 +72,14 @@ export const listenInDeno = deno?.serve && (
     return {
       url: urlOf(hostname, given, tls !== undefined),
       port: given,
-      close: (graceMs) =>
-        within(
+      async close(graceMs) {
+        await lastTurns();
+        await within(
           Promise.race([listening.shutdown(), isCut]),
           graceMs,
           cut,
-        ),
+        );
+      },
     };
   }
 );

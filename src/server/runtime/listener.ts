@@ -58,7 +58,8 @@ export interface Listener {
   /** Its number. */
   readonly port: number;
   /**
-   * Takes no more connections and resolves when all requests under way are answered.
+   * Takes no more connections and resolves when all requests under way are answered, those included that reach the port
+   * while it closes.
    * @param graceMs how long that may take; connections are cut then. Default 30,000; Infinity: as long as it takes
    */
   close(graceMs?: number): Promise<void>;

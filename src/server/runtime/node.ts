@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex, Writable } from "node:stream";
 import { nodeModule } from "../../base/node_module.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
+import { lastTurns } from "./last_turns.ts";
 import { isLoopback } from "./loopback.ts";
 import { NodeSockets, type Wanted } from "./node_sockets.ts";
 import { asksForSocket, withoutUpgrade } from "./node_upgrade.ts";
@@ -96,7 +97,8 @@ export function listenInNode(
       resolve({
         url: urlOf(hostname, port, tls !== undefined),
         port,
-        close(graceMs) {
+        async close(graceMs) {
+          await lastTurns();
           isEnding = true;
           const closed = new Promise<void>((resolve) =>
             server.close(() => resolve())
