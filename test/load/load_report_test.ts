@@ -46,7 +46,7 @@ Deno.test("an end of an interval that lies beyond all requests is told as unknow
     serve: (nth) => ({ tookNs: (nth + 1) * 1e4 }),
   });
   const [, intervals] = latencyTable(result).rows;
-  assert.deepEqual(intervals.map(({ text }) => text), [
+  assert.deepEqual(intervals!.map(({ text }) => text), [
     "  95 % confidence",
     "2.59..7.41",
     "7.55..?",
