@@ -4,7 +4,7 @@
  * it either way.
  *
  * Measured: an AMD EPYC, one thread, rows one by one, each layer a cell (`deno task bench:cuts` over the files of
- * docs/onnx.md, "From a file to cells").
+ * docs/onnx.md, "How large cells are").
  */
 import { elementCount } from "../tensor/tensor.ts";
 import type { Operator } from "../graph/operator.ts";
