@@ -12,30 +12,54 @@ import { told } from "./told.ts";
 
 const STEPS = staticChain({ cells: ["S*"] });
 
-Deno.test("beside threads a worker has a task ahead, and more the more wait", () => {
-  const most = (requests: number, isRemote: boolean) => {
-    const policy = auto({ profile: () => 10, batchSizeMax: 2 });
-    let queued = 0;
-    told({
-      policy: {
-        ...policy,
-        schedule(view) {
-          queued = Math.max(queued, view.workers[0].queued);
-          return policy.schedule({ ...view, isRemote });
-        },
+/** Most tasks that a worker has under so many requests that come at once. */
+function mostAhead({ count, isRemote = true, model = STEPS, request = {} }: {
+  count: number;
+  isRemote?: boolean;
+  model?: Model<unknown>;
+  request?: { input?: unknown; stepsFixed?: number };
+}): number {
+  const policy = auto({ profile: () => 10, batchSizeMax: 2 });
+  let queued = 0;
+  told({
+    policy: {
+      ...policy,
+      schedule(view) {
+        queued = Math.max(queued, view.workers[0].queued);
+        return policy.schedule({ ...view, isRemote });
       },
-      models: [STEPS],
-      requests: Array.from({ length: requests }, () => ({
-        arrivalNs: 0,
-        input: { steps: 3 },
-      })),
-      cost: constantCost(10),
-    });
-    return queued;
-  };
-  assert.equal(most(64, false), 1);
-  assert.equal(most(2, true), 2);
-  assert(most(64, true) >= 4, `${most(64, true)}`);
+    },
+    models: [model],
+    requests: Array.from({ length: count }, () => ({
+      arrivalNs: 0,
+      input: { steps: 3 },
+      ...request,
+    })),
+    cost: constantCost(10),
+  });
+  return queued;
+}
+
+Deno.test("beside threads a worker has a task ahead, and more the more wait", () => {
+  assert.equal(mostAhead({ count: 64, isRemote: false }), 1);
+  assert.equal(mostAhead({ count: 2 }), 2);
+  const most = mostAhead({ count: 64 });
+  assert(most >= 4, `${most}`);
+});
+
+Deno.test("beside threads a worker has few tasks ahead where results say who goes on, however many wait", () => {
+  const input = { tokens: [0, 0, 0, 0], maxSteps: 8 };
+  const model = seq2seq({ hidden: 1, sourceVocabulary: 3 }) as Model<unknown>;
+  const grows = { model, request: { input, stepsFixed: 8 } };
+  const [few, many, others] = [
+    mostAhead({ ...grows, count: 16 }),
+    mostAhead({ ...grows, count: 256 }),
+    mostAhead({ count: 256 }),
+  ];
+  assert(few < many, `${few} ${many}`);
+  // A pass may take an encoder's last step and a decoder's first.
+  assert(many <= 7, `${many}`);
+  assert(others >= 14, `${others}`);
 });
 
 /** Sixty-four who cannot be in time and wait, and a newcomer every twenty who can: what a worker has ahead then. */

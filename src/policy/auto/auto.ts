@@ -56,7 +56,8 @@ export function auto(options: AutoOptions = {}): Policy {
     schedule({ nowNs, workers, isRemote = false }: EngineView) {
       const states = [...models.values()].filter((one) => one.requests.length);
       const size = states.reduce((n, s) => n + (s.due || s.requests.length), 0);
-      const ahead = isRemote ? 1 + Math.floor(size / 16) : 0; // The host is busy.
+      const most = Math.min(size, ...states.map(({ led }) => led));
+      const ahead = isRemote ? 1 + Math.floor(most / 16) : 0; // The host is busy.
       const free = workers.filter(({ queued }) => queued <= ahead)
         .sort((a, b) => a.queued - b.queued);
       const [all, shares] = [workers.length, states.length];

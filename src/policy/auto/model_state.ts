@@ -49,6 +49,7 @@ export class ModelState {
   #curve: number[] = []; // By rows: what a batch takes, in multiples of one row.
   #asked = 0;
   due = 0; // Who can be in time, of those looked at; without a deadline nobody.
+  led = Infinity; // So many count for tasks ahead: few where results say who goes on.
   /** Of the newest request: when it came, what it takes, how late it might have begun. */
   #lastNs = NaN;
   #time!: ExecTime;
@@ -70,6 +71,7 @@ export class ModelState {
     this.#time = execTime(request, { profile: this.costs.ns, decTimesteps });
     const { execNs: leftNs, nodeNs, work: [...left] } = this.#time;
     this.#turns = Math.max(...left);
+    this.led = graph.closed ? Infinity : 64;
     this.#time.extents?.forEach((one, c) => {
       if (one) (this.#lengths[c] ??= new MovingMean(NEWEST)).add(one.length);
     });
@@ -196,7 +198,6 @@ export class ModelState {
     const share = this.costs.share({ model: this.model, rows, all });
     return Math.max(1, workers > 1 ? workers * share : beside + share);
   }
-
   /** Whether it waits for those that run, half done, and goes with them: side by side all take longer, but some fit. */
   #goesTogether(requests: readonly AutoRequest[], free: number): boolean {
     const [k, x] = [requests.length, this.#now.beside];
@@ -254,7 +255,6 @@ export class ModelState {
     }
     return this.#now.nowNs + first.takesNs <= best.latestNs ? first : best;
   }
-
   /** The first that are in time together, and who rides along; one alone where that takes as long one by one. */
   #inTime(sorted: readonly AutoRequest[], from = 0) {
     const requests: AutoRequest[] = [];
@@ -275,7 +275,6 @@ export class ModelState {
     if (this.#times(rows) > PAYS * rows) requests.length = 1;
     return this.#made(requests);
   }
-
   #made(requests: readonly AutoRequest[]) {
     const rows = requests.length;
     const times = this.#slowdown(rows) * this.#times(rows);

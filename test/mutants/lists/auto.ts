@@ -349,10 +349,18 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.nothing-ahead",
     file: POLICY,
-    from: "isRemote ? 1 + Math.floor(size / 16) : 0",
+    from: "isRemote ? 1 + Math.floor(most / 16) : 0",
     to: "isRemote ? 1 : 0",
     tests: THREADS,
     why: "threads have more tasks ahead the more requests wait",
+  },
+  {
+    id: "auto.writers-led",
+    file: STATE,
+    from: "graph.closed ? Infinity : 64",
+    to: "Infinity",
+    tests: THREADS,
+    why: "who writes is not made to wait behind many tasks of who reads",
   },
   {
     id: "auto.ahead-of-the-lost",
