@@ -13,7 +13,8 @@ export type {
   FixedDatatype,
   WireElements,
 } from "./server/host/datatypes.ts";
-export { EngineHost, type HostState } from "./server/host/engine_host.ts";
+export { EngineHost } from "./server/host/engine_host.ts";
+export type { HostState } from "./server/host/host_state.ts";
 export type {
   EngineSettings,
   HostHooks,

@@ -57,6 +57,7 @@ Options go before those of DIR/shoal.json.
   --policy NAME         default cellular
   --max-batch-size N    most rows of a batch; default 64
   --workers N           default: one less than there are cores
+  --lame-duck-ms MS     how long it serves after SIGTERM though it says that it is not ready; default 0
   --cors-origin ORIGIN  whose pages may read answers, such as https://app.example; any number of times; "*": all
   --tls-cert FILE       certificates as PEM, with --tls-key
   --tls-key FILE        the private key as PEM
@@ -64,9 +65,9 @@ Options go before those of DIR/shoal.json.
   --access-log          a line of JSON on stdout for each request
   --keep-going          serve what can be loaded, if something cannot
 
-SIGHUP loads models that have changed in DIR; DIR/shoal.json is read once. SIGTERM and SIGINT: no more requests are
-taken, those that have come are answered, within grace_ms, and it ends; a second time it ends at once. When nobody reads
-its output any more, it goes on.
+SIGHUP loads models that have changed in DIR; DIR/shoal.json is read once. SIGTERM, when the time of --lame-duck-ms is
+over, and SIGINT: no more requests are taken, those that have come are answered, within grace_ms, and it ends; a second
+time it waits no longer for what it waits for. When nobody reads its output any more, it goes on.
 `;
 
 const TEXT = { type: "string" } as const;
@@ -79,6 +80,7 @@ const OPTIONS = {
   policy: TEXT,
   "max-batch-size": TEXT,
   workers: TEXT,
+  "lame-duck-ms": TEXT,
   "cors-origin": { type: "string", multiple: true },
   "tls-cert": TEXT,
   "tls-key": TEXT,
@@ -282,7 +284,7 @@ function described(served: ServedModel): string {
 /** Listens until a signal comes and what is under way is answered. @returns the exit code */
 async function listening(
   path: string,
-  { host: hostname, port, grpc_port, grace_ms }: ServerSettings,
+  { host: hostname, port, grpc_port, lame_duck_ms, grace_ms }: ServerSettings,
   server: Server,
   grpc: GrpcModule | undefined,
   tls: Tls | undefined,
@@ -318,6 +320,7 @@ async function listening(
       },
     },
     tell: progress,
+    lameDuckMs: lame_duck_ms,
     graceMs: grace_ms,
   });
 }

@@ -45,6 +45,11 @@ export interface Server {
   fetch(request: Request, connection?: Origin & Connection): Promise<Response>;
   /** What answers in other protocols, with the same keys, limits and observers: for a port of their own. */
   speaking(protocols: readonly Protocol[]): Handler;
+  /**
+   * Says that it is not ready any more, and asks clients to leave (`Connection: close`), while requests are served as
+   * before: a lame duck, which balancers take out before it is closed.
+   */
+  leave(): void;
   /** Takes no more requests, lets those that have come finish. An engine that was given stays open. */
   close(): Promise<void>;
 }
@@ -240,6 +245,7 @@ export function createServer(
     limits,
     fetch,
     speaking,
+    leave: () => host.leave(),
     close() {
       options.monitor?.close();
       return host.close();

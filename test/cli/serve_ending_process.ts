@@ -1,6 +1,7 @@
-/** A server that is told to end, in a process of its own: requests take as long as their body says. */
+/** A server that is told to end, in a process of its own, `GRACE_MS LAME_DUCK_MS`: requests take as long as they say. */
 import { endOnSignal } from "../../src/cli/serve/ending.ts";
 import { cellular } from "../../src/mod.ts";
+import { isReady, takesRequests } from "../../src/server/host/host_state.ts";
 import {
   createServer,
   EngineHost,
@@ -17,7 +18,9 @@ function slow(under: Set<Promise<void>>): Protocol {
       path: "/slow/{ms}",
       scope: "infer",
       async handle({ host, params }) {
-        if (host.state !== "serving") return new Response("", { status: 503 });
+        if (!takesRequests(host.state)) {
+          return new Response("", { status: 503 });
+        }
         const done = new Promise<void>((resolve) =>
           setTimeout(resolve, Number(params["ms"]))
         );
@@ -30,12 +33,13 @@ function slow(under: Set<Promise<void>>): Protocol {
       path: "/ready",
       scope: "open",
       handle: ({ host }) =>
-        new Response("", { status: host.state === "serving" ? 200 : 503 }),
+        new Response("", { status: isReady(host) ? 200 : 503 }),
     }],
     errorBody: ({ message }) => ({ message }),
   };
 }
 
+const [graceMs, lameDuckMs] = Deno.args.map(Number);
 const under = new Set<Promise<void>>();
 const host = await EngineHost.create({ policy: () => cellular() });
 const server = createServer(host, { protocols: [slow(under)] });
@@ -44,6 +48,7 @@ console.log(listener.url);
 Deno.exit(
   await endOnSignal({
     server: {
+      leave: server.leave,
       async close() {
         const closed = server.close();
         await Promise.all(under);
@@ -51,7 +56,8 @@ Deno.exit(
       },
     },
     listener,
-    graceMs: Number(Deno.args[0]),
+    lameDuckMs,
+    graceMs,
     tell: console.log,
   }),
 );

@@ -16,10 +16,10 @@ interface Started {
   readonly code: Promise<number | null>;
 }
 
-async function start(graceMs: number): Promise<Started> {
+async function start(graceMs: number, lameDuckMs = 0): Promise<Started> {
   const child = spawn(
     Deno.execPath(),
-    ["run", "-A", "--no-check", SCRIPT, `${graceMs}`],
+    ["run", "-A", "--no-check", SCRIPT, `${graceMs}`, `${lameDuckMs}`],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const code = new Promise<number | null>((resolve) =>
@@ -77,4 +77,43 @@ Deno.test("when its time is over what is left is cut off, and a second signal do
     assert.equal(await code, 1);
     assert.equal(await under, "cut off");
   }
+});
+
+Deno.test("a lame duck serves on after SIGTERM, until its time is over; then a signal does not wait", async () => {
+  const started = await start(60_000, 300);
+  const { url, child, code, lines } = started;
+  const under = status(`${url}slow/30000`).catch(() => "cut off");
+  assert.equal(await status(`${url}slow/1`), 200);
+  process.kill(child.pid!, "SIGTERM");
+  await told(started, 3);
+  assert.match(lines[1], /^leaving: not ready any more, .* another 300 ms$/);
+  assert.match(lines[2], /^ending: /);
+  assert.equal(await status(`${url}slow/1`), 503);
+  process.kill(child.pid!, "SIGTERM");
+  assert.equal(await code, 1);
+  assert.equal(await under, "cut off");
+});
+
+for (const second of ["SIGTERM", "SIGINT"] as const) {
+  Deno.test(`a lame duck ends as any server when ${second} comes, and waits for what runs`, async () => {
+    const started = await start(60_000, 3_600_000);
+    const { url, child, code } = started;
+    const under = status(`${url}slow/700`);
+    assert.equal(await status(`${url}slow/1`), 200);
+    process.kill(child.pid!, "SIGTERM");
+    await told(started, 2);
+    assert.equal(await status(`${url}ready`), 503);
+    assert.equal(await status(`${url}slow/1`), 200);
+    process.kill(child.pid!, second);
+    await told(started, 3);
+    assert.equal(await under, 200);
+    assert.equal(await code, 0);
+  });
+}
+
+Deno.test("SIGINT makes no lame duck", async () => {
+  const started = await start(60_000, 3_600_000);
+  process.kill(started.child.pid!, "SIGINT");
+  assert.equal(await started.code, 0);
+  assert.equal(started.lines.length, 2);
 });

@@ -50,6 +50,9 @@ export const SERVER_SETTINGS = z.strictObject({
   max_queue_size: z.int().min(1).default(10_000).describe(
     "Requests that may wait",
   ),
+  lame_duck_ms: z.int().min(0).max(3_600_000).default(0).describe(
+    "How long after SIGTERM requests are served though the server says that it is not ready, so that balancers hear of it",
+  ),
   grace_ms: z.int().min(0).max(3_600_000).default(30_000).describe(
     "How long requests under way may take when the server is told to end",
   ),
@@ -104,6 +107,7 @@ interface GivenOptions {
   readonly policy?: string;
   readonly "max-batch-size"?: string;
   readonly workers?: string;
+  readonly "lame-duck-ms"?: string;
   readonly "cors-origin"?: string[];
   readonly "tls-cert"?: string;
   readonly "tls-key"?: string;
@@ -141,6 +145,7 @@ export function readSettings(
     slo_ms: number(given["slo-ms"]),
     max_batch_size: number(given["max-batch-size"]),
     workers: number(given.workers),
+    lame_duck_ms: number(given["lame-duck-ms"]),
     cors: origins && { origins },
     // Paths of options are from where the command is run.
     tls: cert === undefined && key === undefined ? undefined : {

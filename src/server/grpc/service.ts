@@ -3,7 +3,7 @@
  * wire. What carries them, and what becomes of statuses, is `listen_grpc.ts`.
  */
 import { NotFoundError } from "../host/errors.ts";
-import type { EngineHost } from "../host/engine_host.ts";
+import { isReady } from "../host/host_state.ts";
 import type { ServedModel } from "../host/served_model.ts";
 import { HttpError } from "../http/http_error.ts";
 import type { Context, Protocol, Route, Scope } from "../http/route.ts";
@@ -71,10 +71,6 @@ function unary<Asked extends MessageType>(
       return messageResponse(encode(answered, await answer(context, message)));
     },
   };
-}
-
-function isReady({ failure, state }: EngineHost): boolean {
-  return failure === undefined && state === "serving";
 }
 
 function found(

@@ -37,13 +37,11 @@ import {
 } from "./host_options.ts";
 import type { HostRequest } from "./host_request.ts";
 import { HostSession } from "./host_session.ts";
+import { checkTakesRequests, type HostState } from "./host_state.ts";
 import { ModelStatistics } from "./model_statistics.ts";
 import { RoomTurns } from "./room_turns.ts";
 import { type HostRunOptions, RUN_CHECKS } from "./run_options.ts";
 import { servedLabel, type ServedModel } from "./served_model.ts";
-
-/** Whether a host takes requests: it does while it serves. */
-export type HostState = "serving" | "draining" | "closed";
 
 /**
  * Engines behind one door, whose models come and go.
@@ -268,7 +266,7 @@ export class EngineHost {
       generation: this.#generationOf(served),
       push: (frame, options, enter) =>
         this.#through(served, frame, options, () => {
-          this.#checkServing();
+          checkTakesRequests(this.#state);
           return enter();
         }),
       onClosed: () => this.#sessions.delete(session),
@@ -289,6 +287,11 @@ export class EngineHost {
     const done = this.#changes.then(() => this.#change(edit(this.#models)));
     this.#changes = done.catch(() => {});
     return done;
+  }
+
+  /** Is not ready any more (`state`), and takes requests still: balancers send theirs elsewhere before it is closed. */
+  leave(): void {
+    if (this.#state === "serving") this.#state = "leaving";
   }
 
   /** Takes no more requests, lets those that have come finish, and closes its engines. */
@@ -405,7 +408,7 @@ export class EngineHost {
   }
 
   #generationOf(served: ServedModel): Generation {
-    this.#checkServing();
+    checkTakesRequests(this.#state);
     const generation = this.#generation;
     if (generation?.models.has(served)) return generation;
     throw new UnavailableError(
@@ -413,17 +416,12 @@ export class EngineHost {
     );
   }
 
-  #checkServing(): void {
-    if (this.#state === "serving") return;
-    throw new UnavailableError("The server is about to end");
-  }
-
   async #change(models: readonly ServedModel[]): Promise<void> {
     const { policy, engine: settings = {} } = this.#options;
     if (policy === undefined) {
       throw new UnavailableError("The models of this server do not change");
     }
-    this.#checkServing();
+    checkTakesRequests(this.#state);
     refusePromise(models, "edit", "a host's change");
     HOST_CHECKS.models("models", models);
     const labels = new Set(models.map(servedLabel));

@@ -4,8 +4,8 @@
  *
  * Source: HAProxy 2.6, Configuration Manual, section 5.2, "agent-check".
  */
-import type { HostState } from "../host/engine_host.ts";
 import type { HostObserver } from "../host/host_observer.ts";
+import type { HostState } from "../host/host_state.ts";
 
 const HALF_AT = 64;
 
@@ -73,7 +73,7 @@ export class LoadAgent implements HostObserver {
 
   /**
    * What a balancer reads: "ready up 50%" of a server that takes requests, the less the more it has; "drain" of one
-   * that does not take any more, whose requests under way are let finish.
+   * that is about to end, or does not take any more, whose requests under way are let finish.
    */
   line(state: HostState): string {
     if (state !== "serving") return "drain\n";

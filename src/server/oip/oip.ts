@@ -2,6 +2,7 @@
  * The Open Inference Protocol v2 over HTTP, with Triton's extensions (kserve/open-inference-protocol, May 2025;
  * triton-inference-server/server, docs/protocol).
  */
+import { isReady } from "../host/host_state.ts";
 import type { ServedModel } from "../host/served_model.ts";
 import { HttpError } from "../http/http_error.ts";
 import { jsonResponse } from "../http/respond.ts";
@@ -31,9 +32,7 @@ function live({ host }: Context): Response {
 }
 
 function ready({ host }: Context): Response {
-  if (host.failure || host.state !== "serving") {
-    throw new HttpError(503, "The server takes no requests");
-  }
+  if (!isReady(host)) throw new HttpError(503, "The server is not ready");
   return jsonResponse({ ready: true });
 }
 

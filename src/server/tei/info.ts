@@ -1,4 +1,5 @@
 /** `/info` and `/health`. */
+import { isReady } from "../host/host_state.ts";
 import { HttpError } from "../http/http_error.ts";
 import { jsonResponse } from "../http/respond.ts";
 import type { Context } from "../http/route.ts";
@@ -39,10 +40,8 @@ function modelType({ kind, text }: ServedText): unknown {
   return kind === "reranker" ? { reranker: classes } : { classifier: classes };
 }
 
-/** Whether requests are taken. */
+/** Whether to send requests here. */
 export function health({ host }: Context): Response {
-  if (host.failure || host.state !== "serving") {
-    throw new HttpError(503, "The server takes no requests");
-  }
+  if (!isReady(host)) throw new HttpError(503, "The server is not ready");
   return new Response();
 }

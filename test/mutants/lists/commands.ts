@@ -84,4 +84,12 @@ export const MUTANTS: MutantList = [
     tests: [FILES],
     why: "a file is the same under another name",
   },
+  {
+    id: "commands.waits-take-signals",
+    file: "src/cli/serve/ending.ts",
+    from: "if (another !== undefined) next = signals.next();",
+    to: "next = signals.next();",
+    tests: ["test/cli/serve_ending_test.ts"],
+    why: "the signal after a lame duck's time is heard",
+  },
 ];

@@ -286,4 +286,12 @@ export const MUTANTS: MutantList = [
     tests: ["test/server/http/piece_turns_test.ts"],
     why: "others have their turns while a long answer is written",
   },
+  {
+    id: "http.leaving-is-ready",
+    file: "src/server/host/host_state.ts",
+    from: 'failure === undefined && state === "serving"',
+    to: "failure === undefined && takesRequests(state)",
+    tests: ["test/server/host/leaving_test.ts"],
+    why: "who asks is told that it is not ready before it ends",
+  },
 ];

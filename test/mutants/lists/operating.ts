@@ -205,7 +205,7 @@ export const MUTANTS: MutantList = [
     file: "src/server/host/engine_host.ts",
     from: "    let release: (() => void) | undefined;\n",
     to:
-      "    this.#checkServing();\n    let release: (() => void) | undefined;\n",
+      "    checkTakesRequests(this.#state);\n    let release: (() => void) | undefined;\n",
     tests: MONITOR,
     why: "what comes while the server ends is in its figures",
   },

@@ -21,9 +21,10 @@ Deno.test("the weight falls with what a server has, never to 0, and comes back",
   assert.equal(agent.line("serving"), "ready up 100%\n");
 });
 
-Deno.test("a server that takes no more requests drains, whatever it has", () => {
+Deno.test("a server that is about to end, or takes no more requests, drains, whatever it has", () => {
   const agent = new LoadAgent();
   agent.arrived();
+  assert.equal(agent.line("leaving"), "drain\n");
   assert.equal(agent.line("draining"), "drain\n");
   assert.equal(agent.line("closed"), "drain\n");
   assert.throws(() => new LoadAgent({ halfAt: 0 }), RangeError);
