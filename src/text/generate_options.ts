@@ -18,6 +18,12 @@ import { TEXT_CHECKS, type TextOptions } from "./text_options.ts";
 export interface GenerateOptions<
   Options extends TextRequestOptions = TextRequestOptions,
 > extends TextOptions<Options> {
+  /**
+   * Whether a longer prompt is cut; default false. It leaves the answer, which goes on from it, as many tokens as
+   * `maxTokens` says (100 where that is not said), of at most half of what the model takes; unless `tokensMax`, below
+   * that, says how many of the prompt stay.
+   */
+  readonly truncate?: boolean;
   /** Most tokens of the answer; default: what the model takes as one. */
   readonly maxTokens?: number;
   /** What scores are divided by before a token is drawn; 0, the default: the token of the largest score. */

@@ -54,6 +54,12 @@ export interface GenerationOptions {
 /** Seeds are drawn below this. */
 const SEEDS = 2 ** 31;
 
+/**
+ * Tokens that a prompt that is cut leaves to an answer that names no limit.
+ * Source: Text Generation Inference, router, the default of `max_new_tokens`.
+ */
+const ANSWER_TOKENS = 100;
+
 export class Generation {
   readonly #model: TokenModel;
   readonly #tokenizer: TextTokenizer;
@@ -109,6 +115,15 @@ export class Generation {
       ...(isDrawn && { temperature, topK, topP, seed }),
     };
     return this.#pieces(() => stream(input, request), prompt, answer, seed);
+  }
+
+  /** Most tokens of a prompt that is cut: it leaves room for the answer, of at most half of all positions. */
+  promptMax({ maxTokens = ANSWER_TOKENS }: AnswerOptions): number {
+    const { isEncoderDecoder, tokensMax } = this.#options;
+    if (isEncoderDecoder) return tokensMax;
+    const left = Math.min(maxTokens, Math.ceil(tokensMax / 2));
+    // The last token takes no position.
+    return tokensMax - left + 1;
   }
 
   /** Steps that there is room for: the last one's token takes no position. */

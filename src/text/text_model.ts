@@ -318,10 +318,16 @@ export class TextModel {
         `Model "${this.model.name}" does not generate text: its requests do not grow`,
       );
     }
-    const encoded = this.encode(prompt, text);
+    const { tokensMax: asked = Infinity, truncate } = text;
+    const tokensMax = truncate && asked >= this.tokensMax
+      ? this.#generation.promptMax(answer)
+      : asked;
     return this.#generation.pieces(
       stream,
-      encoded,
+      this.encode(prompt, {
+        ...text,
+        ...(tokensMax < Infinity && { tokensMax }),
+      }),
       answer,
       request ?? {} as Options,
     );

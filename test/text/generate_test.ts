@@ -372,6 +372,77 @@ Deno.test("prompts are limited, cut at their beginning, or ids as they are", asy
   });
 });
 
+Deno.test("a prompt that is cut leaves room for its answer, and has all the rest", async () => {
+  const made = fc.record({
+    length: fc.integer({ min: 1, max: 500 }),
+    positionsMax: fc.oneof(
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 6, max: 400 }),
+    ),
+    maxTokens: fc.option(fc.integer({ min: 1, max: 500 }), { nil: undefined }),
+    tokensMax: fc.option(fc.integer({ min: 1, max: 500 }), { nil: undefined }),
+  });
+  await fc.assert(
+    fc.asyncProperty(made, async (of) => {
+      const { length, positionsMax, maxTokens, tokensMax } = of;
+      const model = gpt({
+        ...{ layers: 1, hidden: 8, heads: 2, vocabulary: 263, positionsMax },
+      });
+      const texts = new TextModel(model, tokenizer);
+      const prompt = Array.from({ length }, (_, i) => i % 263);
+      let input: unknown;
+      // deno-lint-ignore require-yield
+      const stream: StreamText = async function* (given) {
+        input = given;
+        return { outputs: {}, timing: {} } as never;
+      };
+      const { promptTokens } = await answer(texts.generate(stream, prompt, {
+        truncate: true,
+        ...(maxTokens !== undefined && { maxTokens }),
+        ...(tokensMax !== undefined && { tokensMax }),
+      }));
+      const { tokens } = input as { tokens: Int32Array };
+      assert.equal(tokens.length, promptTokens);
+      assert.deepEqual([...tokens], prompt.slice(-promptTokens));
+      // What a step computes is in the next one's position: that of the last token nobody needs.
+      const room = positionsMax + 1 - promptTokens;
+      if (tokensMax !== undefined && tokensMax < positionsMax) {
+        assert.equal(promptTokens, Math.min(length, tokensMax));
+        return;
+      }
+      const half = Math.ceil(positionsMax / 2);
+      const wanted = Math.min(maxTokens ?? 100, half);
+      assert(room >= wanted, `${room} tokens for the answer`);
+      assert(promptTokens === length || room === wanted);
+    }),
+    { numRuns: propertyRuns(200) },
+  );
+});
+
+Deno.test("an answer behind a prompt that is cut has the tokens that it may have", async () => {
+  const model = await decoder([]);
+  const long = "t".repeat(POSITIONS_MAX + 5);
+  await withEngine(model, async (stream) => {
+    const texts = new TextModel(model, tokenizer);
+    const counts = async (options: GenerateOptions) => {
+      const { promptTokens, tokens } = await answer(
+        texts.generate(stream, long, { truncate: true, ...options }),
+      );
+      return [promptTokens, tokens.length];
+    };
+    const half = POSITIONS_MAX / 2;
+    assert.deepEqual(await counts({}), [half + 1, half]);
+    assert.deepEqual(await counts({ maxTokens: 6 }), [POSITIONS_MAX - 5, 6]);
+    // More than there can be: the rest of the positions.
+    assert.deepEqual(await counts({ maxTokens: 1000 }), [half + 1, half]);
+    assert.deepEqual(await counts({ tokensMax: 1000 }), [half + 1, half]);
+    assert.deepEqual(await counts({ tokensMax: POSITIONS_MAX - 1 }), [
+      POSITIONS_MAX - 1,
+      2,
+    ]);
+  });
+});
+
 Deno.test("what cannot be asked is refused by name", () => {
   const model = gpt({
     ...{ layers: 1, hidden: 8, heads: 2, vocabulary: 263, positionsMax: 16 },
