@@ -46,9 +46,11 @@ Deno.test("everything that says whether it is ready says no, what is asked is an
     return {
       live: await status("v2/health/live"),
       ready: await status("v2/health/ready"),
+      model: await status("v2/models/scale/ready"),
       health: await status("health"),
       grpcLive: (await client.call("ServerLive", {}))["live"],
       grpcReady: (await client.call("ServerReady", {}))["ready"],
+      grpcModel: (await client.call("ModelReady", { name: "scale" }))["ready"],
       grpcHealth: (await health.call("Check", {}))["status"],
       agent: await agentLine(agentPort),
     };
@@ -73,14 +75,16 @@ Deno.test("everything that says whether it is ready says no, what is asked is an
   const answers = { http: [2, 4], grpc: [2, 4] };
   const live = { live: 200, grpcLive: true };
   assert.deepEqual(await said(), {
-    ...{ ...live, ready: 200, health: 200, grpcReady: true },
+    ...{ ...live, ready: 200, model: 200, health: 200 },
+    ...{ grpcReady: true, grpcModel: true },
     ...{ grpcHealth: "SERVING", agent: "ready up 100%\n" },
   });
   assert.deepEqual(await scaled(), { ...answers, connection: null });
   running.signal("SIGTERM");
   await running.until(/^leaving: .* another 3600000 ms$/m, "err");
   assert.deepEqual(await said(), {
-    ...{ ...live, ready: 503, health: 503, grpcReady: false },
+    ...{ ...live, ready: 503, model: 503, health: 503 },
+    ...{ grpcReady: false, grpcModel: false },
     ...{ grpcHealth: "NOT_SERVING", agent: "drain\n" },
   });
   // On a new connection each: the answer says that none is kept.

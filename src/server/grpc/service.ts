@@ -88,7 +88,7 @@ function modelReady(context: Context, asked: Decoded<typeof NAMED>): object {
     if (error instanceof NotFoundError) return { ready: false };
     throw error;
   }
-  return { ready: context.host.failure === undefined };
+  return { ready: isReady(context.host) };
 }
 
 /** A model's settings, of those of the file what the message has. */

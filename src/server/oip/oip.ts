@@ -31,8 +31,12 @@ function live({ host }: Context): Response {
   return jsonResponse({ live: true });
 }
 
-function ready({ host }: Context): Response {
+function checkReady({ host }: Context): void {
   if (!isReady(host)) throw new HttpError(503, "The server is not ready");
+}
+
+function ready(context: Context): Response {
+  checkReady(context);
   return jsonResponse({ ready: true });
 }
 
@@ -42,7 +46,7 @@ function named({ host, params }: Context): ServedModel {
 
 function modelReady(context: Context): Response {
   const { name } = named(context);
-  if (context.host.failure) throw new HttpError(503, "The engine has ended");
+  checkReady(context);
   return jsonResponse({ name, ready: true });
 }
 

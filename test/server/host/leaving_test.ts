@@ -15,17 +15,21 @@ Deno.test("a server that leaves is not ready, serves as before, and asks clients
       const infer = await ask(INFER, { method: "POST", body: inferBody() });
       const { outputs } = await infer.json();
       const ready = await ask("/v2/health/ready");
+      const model = await ask("/v2/models/intents/ready");
       return {
-        ...{ outputs, statuses: [infer.status, ready.status] },
+        ...{
+          outputs,
+          statuses: [infer, ready, model].map(({ status }) => status),
+        },
         closes: [infer, ready].map(({ headers }) => headers.get("connection")),
       };
     };
     const before = await told();
-    assert.deepEqual(before.statuses, [200, 200]);
+    assert.deepEqual(before.statuses, [200, 200, 200]);
     assert.deepEqual(before.closes, [null, null]);
     server.leave();
     const leaving = await told();
-    assert.deepEqual(leaving.statuses, [200, 503]);
+    assert.deepEqual(leaving.statuses, [200, 503, 503]);
     assert.deepEqual(leaving.closes, ["close", "close"]);
     assert(leaving.outputs);
     assert.deepEqual(leaving.outputs, before.outputs);
@@ -36,7 +40,7 @@ Deno.test("a server that leaves is not ready, serves as before, and asks clients
     const closed = server.close();
     // It does not come back.
     server.leave();
-    assert.deepEqual((await told()).statuses, [503, 503]);
+    assert.deepEqual((await told()).statuses, [503, 503, 503]);
     await closed;
     server.leave();
     await told();
