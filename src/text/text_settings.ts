@@ -1,5 +1,5 @@
 /** What a folder's configuration files say of a model of texts. */
-import { isList, listed } from "../base/describe.ts";
+import { describe, isList, listed } from "../base/describe.ts";
 import { knownOptions } from "../base/options.ts";
 import { TextFileError } from "./errors.ts";
 import { parsed } from "./parsed.ts";
@@ -41,6 +41,14 @@ export interface TextSettingsFiles {
 /** Models whose positions begin behind the one of padding. Source: fairseq's `make_positions`. */
 const POSITIONS_BEHIND_PADDING = /^(xlm-)?roberta|^camembert|^mpnet/;
 
+/** Values of `pooling_mode`. Source: sentence-transformers, `Pooling`. */
+const POOLING_MODES: Readonly<Record<string, Pooling>> = {
+  cls: "cls",
+  mean: "mean",
+  lasttoken: "last",
+};
+
+/** What files before it have in its place. */
 const POOLING_FLAGS: Readonly<Record<string, Pooling>> = {
   pooling_mode_cls_token: "cls",
   pooling_mode_mean_tokens: "mean",
@@ -121,22 +129,27 @@ function tokensMaxOf(config: Json, sentence: Json): number | undefined {
   return limits.length > 0 ? Math.min(...limits) : undefined;
 }
 
-/** The one that is switched on; of several, rows would be one behind the other. */
-function poolingOf(flags: Json): Pooling | undefined {
-  const on = Object.keys(flags).filter((name) =>
-    name.startsWith("pooling_mode_") && flags[name] === true
-  );
-  if (on.length === 0) return undefined;
-  const [first] = on;
-  if (on.length === 1 && Object.hasOwn(POOLING_FLAGS, first)) {
-    return POOLING_FLAGS[first];
-  }
+/** The one that is named, or switched on; of several, rows would be one behind the other. */
+function poolingOf(file: Json): Pooling | undefined {
+  const { pooling_mode: mode } = file;
+  const known = mode === undefined ? POOLING_FLAGS : POOLING_MODES;
+  const given = mode === undefined
+    ? Object.keys(file).filter((name) =>
+      name.startsWith("pooling_mode_") && file[name] === true
+    )
+    : isList(mode)
+    ? mode
+    : [mode];
+  if (mode === undefined && given.length === 0) return undefined;
+  const [first] = given;
+  if (
+    given.length === 1 && typeof first === "string" &&
+    Object.hasOwn(known, first)
+  ) return known[first];
   throw new TextFileError(
     `1_Pooling/config.json has ${
-      listed(on)
-    }; rows are pooled in one way, by one of ${
-      listed(Object.keys(POOLING_FLAGS))
-    }`,
+      mode === undefined ? listed(given) : `"pooling_mode" ${describe(mode)}`
+    }; rows are pooled in one way, by one of ${listed(Object.keys(known))}`,
   );
 }
 

@@ -58,6 +58,31 @@ Deno.test("pooling is the one that sentence-transformers' file switches on", () 
   }
 });
 
+Deno.test("pooling is the mode that newer files of sentence-transformers name", () => {
+  const named = (pooling_mode: unknown) =>
+    textSettings({
+      // Flags beside it do not count.
+      pooling: { pooling_mode, pooling_mode_mean_tokens: true },
+    });
+  assert.deepEqual(named("cls"), { pooling: "cls" });
+  assert.deepEqual(named("mean"), { pooling: "mean" });
+  assert.deepEqual(named("lasttoken"), { pooling: "last" });
+  assert.deepEqual(named(["cls"]), { pooling: "cls" });
+  for (
+    const mode of ["max", "toString", null, 5, [], ["cls", "mean"], [["cls"]]]
+  ) {
+    assert.throws(() => named(mode), (error: Error) => {
+      assert(error instanceof TextFileError);
+      assert.match(
+        error.message,
+        /^1_Pooling\/config.json has "pooling_mode" /,
+      );
+      assert.match(error.message, /in one way, by one of cls, mean, lasttoken/);
+      return true;
+    });
+  }
+});
+
 Deno.test("classifiers, rerankers and decoders are told by their architecture", () => {
   const classes = (labels: readonly string[], more: object = {}) =>
     textSettings({
