@@ -4,6 +4,8 @@
  */
 export type * from "./mod.ts";
 export type { ChatMessage, ChatOptions } from "./text/chat/chat_template.ts";
+export { readDense } from "./text/dense.ts";
+export type { DenseActivation, DenseFiles, DenseLayer } from "./text/dense.ts";
 export type { Detokenizer } from "./text/detokenizer.ts";
 export { TextFileError, TextTooLongError } from "./text/errors.ts";
 export type { GenerateOptions } from "./text/generate_options.ts";
@@ -17,6 +19,8 @@ export type {
   TextRun,
   TextSteps,
 } from "./text/run_texts.ts";
+export { sentenceModules } from "./text/sentence_modules.ts";
+export type { SentenceModules } from "./text/sentence_modules.ts";
 export { TextModel } from "./text/text_model.ts";
 export type {
   EmbedOptions,

@@ -6,10 +6,18 @@ import {
   withMethods,
 } from "../base/checked_options.ts";
 import { listed } from "../base/describe.ts";
+import { nextTurn } from "../engine/wall/next_turn.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { checkWidths, type DenseLayer, denseRow } from "./dense.ts";
 import { TextFileError, TextTooLongError } from "./errors.ts";
 import { checkedGenerate, type GenerateOptions } from "./generate_options.ts";
 import { type GeneratedPiece, Generation } from "./generation.ts";
+import {
+  chosenOutput,
+  rowOutputs,
+  SCORE_OUTPUTS,
+  TOKEN_OUTPUTS,
+} from "./outputs.ts";
 import {
   normalized,
   pooled,
@@ -48,11 +56,6 @@ import type {
 import { TokenInputs, type TokenModel } from "./token_inputs.ts";
 import type { EncodedText, TextTokenizer } from "./tokenizer.ts";
 import { cutTo } from "./truncate.ts";
-
-/** Outputs that have a row for each token, and those that have one for a text, by the names that exporters give them. */
-const TOKEN_OUTPUTS = ["last_hidden_state", "token_embeddings"];
-const TEXT_OUTPUTS = ["sentence_embedding", "text_embeds", "pooler_output"];
-const SCORE_OUTPUTS = ["logits", "scores"];
 
 const checkModel = withMethods("a model", ["check"]);
 const checkTokenizer = withMethods("what TextTokenizer.load() resolves to", [
@@ -98,14 +101,16 @@ export class TextModel {
   readonly labels: readonly string[] | undefined;
   /** How rows of tokens make a text's, where its output has a row for each. */
   readonly pooling: Pooling;
+  readonly #rowOutputs: readonly string[];
+  readonly #dense: readonly DenseLayer[];
   readonly #inputs: TokenInputs;
   readonly #options: TextModelOptions;
   readonly #generation: Generation;
 
   /**
    * Puts a tokenizer in front of a model.
-   * @throws TextFileError on an input of the model that is none of texts; TypeError or RangeError on a model, a tokenizer
-   * or an option that is none
+   * @throws TextFileError on an input of the model that is none of texts, or layers of other widths than it makes;
+   * TypeError or RangeError on a model, a tokenizer or an option that is none
    */
   constructor(
     model: TokenModel,
@@ -119,6 +124,19 @@ export class TextModel {
     this.tokenizer = tokenizer;
     this.labels = options.labels;
     this.pooling = options.pooling ?? "mean";
+    this.#dense = this.#options.dense ?? [];
+    this.#rowOutputs = rowOutputs(
+      options.pooling !== undefined || this.#dense.length > 0,
+    );
+    // A model that does not say what comes out is told when it does.
+    const results = model.results ?? [];
+    const row = chosenOutput(
+      results.map(({ name }) => name),
+      this.#rowOutputs,
+      options.output,
+    );
+    const found = results.find(({ name }) => name === row);
+    if (found) this.#checkDense(found.shape);
     this.#inputs = new TokenInputs(model);
     this.tokensMax = Math.min(
       options.tokensMax ?? Infinity,
@@ -181,13 +199,16 @@ export class TextModel {
       options,
       EMBED_CHECKS as Checks<EmbedOptions<Options>>,
     );
-    return await this.#each(run, texts, rest, (run, rows) => {
-      const output = this.#outputOf(run, [...TEXT_OUTPUTS, ...TOKEN_OUTPUTS]);
+    return await this.#each(run, texts, rest, async (run, rows) => {
+      // Layers take milliseconds of the thread that schedules what others run.
+      if (this.#dense.length > 0) await new Promise<void>(nextTurn);
+      const output = this.#outputOf(run, this.#rowOutputs);
+      this.#checkDense(output.shape);
       const width = output.shape.at(-1) ?? 1;
       const data = floatsOf(output);
       const row = output.shape.length < 3
         ? data.slice()
-        : pooled(data, rows, width, this.pooling);
+        : this.#dense.reduce(denseRow, pooled(data, rows, width, this.pooling));
       if (dimensions !== undefined && dimensions > row.length) {
         throw new RangeError(
           `"dimensions" are at most ${row.length}, got ${dimensions}`,
@@ -338,7 +359,7 @@ export class TextModel {
     run: RunText<Options>,
     texts: readonly TextOrPair[],
     options: TextOptions<Options>,
-    make: (run: TextRun, rows: number) => T,
+    make: (run: TextRun, rows: number) => T | Promise<T>,
   ): Promise<(T & TextResult)[]> {
     listOf(isText)("texts", texts);
     const { request, ...rest } = options;
@@ -350,12 +371,16 @@ export class TextModel {
       inputs.map(({ input }) => input),
       request ?? {} as Options,
     );
-    return runs.map((run, i) => ({
-      ...make(run, inputs[i].rows),
-      tokens: inputs[i].rows,
-      truncated: encoded[i].truncated,
-      timing: run.timing,
-    }));
+    const made: (T & TextResult)[] = [];
+    for (const [i, run] of runs.entries()) {
+      made.push({
+        ...await make(run, inputs[i].rows),
+        tokens: inputs[i].rows,
+        truncated: encoded[i].truncated,
+        timing: run.timing,
+      });
+    }
+    return made;
   }
 
   #scores(run: TextRun, raw: boolean): number[] {
@@ -366,16 +391,23 @@ export class TextModel {
     return [...(activation === "sigmoid" ? sigmoid : softmax)(scores)];
   }
 
+  /** @throws TextFileError unless its layers fit rows of an output of this shape */
+  #checkDense(shape: readonly number[]): void {
+    if (this.#dense.length === 0) return;
+    const { name } = this.model;
+    if (shape.length < 3) {
+      throw new TextFileError(
+        `Model "${name}" has one row for a text, none for tokens: "dense" is behind their pooling; leave it out, or say with "output" which one has rows of tokens`,
+      );
+    }
+    checkWidths(this.#dense, name, shape.at(-1) ?? 1);
+  }
+
   /** @param names by which it is known, the best first */
   #outputOf({ outputs }: TextRun, names: readonly string[]): Tensor {
-    const { output } = this.#options;
     const all = Object.keys(outputs);
-    const found = output ??
-      names.find((name) => all.includes(name)) ??
-      (all.length === 1 ? all[0] : undefined);
-    if (found !== undefined && all.includes(found)) {
-      return outputs[found] as Tensor;
-    }
+    const found = chosenOutput(all, names, this.#options.output);
+    if (found !== undefined) return outputs[found] as Tensor;
     throw new TextFileError(
       `Model "${this.model.name}" has outputs ${
         listed(all)

@@ -10,6 +10,7 @@ import {
   positiveInteger,
 } from "../base/checked_options.ts";
 import { describe, isList } from "../base/describe.ts";
+import { type DenseLayer, isDense } from "./dense.ts";
 import { type Pooling, POOLINGS } from "./pooling.ts";
 import type { TextRequestOptions } from "./run_texts.ts";
 import type { ScoreActivation } from "./text_settings.ts";
@@ -27,8 +28,14 @@ export interface TextModelOptions {
   readonly tokensMax?: number;
   /** Which of the model's outputs counts; default: by its name, or the only one. */
   readonly output?: string;
-  /** How rows of tokens make a text's; default "mean". An output that has one row is taken as it is. */
+  /**
+   * How rows of tokens make a text's; default "mean", where the model has no row for a text. Where it is said, they do so
+   * also if the model pools them in its own way (`pooler_output`). `sentence_embedding` and `text_embeds` are taken as
+   * they are.
+   */
   readonly pooling?: Pooling;
+  /** Layers that a text's pooled row goes through, the first one first; default: none. An output that has one row is refused. */
+  readonly dense?: readonly DenseLayer[];
   /** Names of classes, in the order of scores; default "LABEL_0" and so on. */
   readonly labels?: readonly string[];
   /** How scores become probabilities; default: "sigmoid" of one score, "softmax" of several. */
@@ -100,6 +107,7 @@ export const MODEL_CHECKS: Checks<TextModelOptions> = {
   tokensMax: positiveInteger,
   output: ofType("string"),
   pooling: oneOf(POOLINGS),
+  dense: listOf(isDense),
   labels: listOf(ofType("string")),
   activation: oneOf(["softmax", "sigmoid", "none"]),
   eosIds: areIds,

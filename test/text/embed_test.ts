@@ -9,9 +9,11 @@ import { readModel } from "../../src/onnx/read/read_model.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { plainOf } from "../../src/tensor/plain_tensor.ts";
+import { tensor } from "../../src/tensor/tensor.ts";
 import { TextFileError, TextTooLongError } from "../../src/text/errors.ts";
 import type { RunText } from "../../src/text/run_texts.ts";
 import { TextModel } from "../../src/text/text_model.ts";
+import type { TextModelOptions } from "../../src/text/text_options.ts";
 import type { TokenModel } from "../../src/text/token_inputs.ts";
 import type { BertFile } from "../onnx/sequence_models.ts";
 import { encoder, encoderFile, TOKENS_MAX } from "./models.ts";
@@ -122,6 +124,36 @@ Deno.test("a text's row is the mean, the first or the last of its tokens', at le
       /has one row for a text, none for tokens/,
     );
   });
+});
+
+Deno.test("tokens' rows are pooled as is said, also where the model pools them in its own way", async () => {
+  const model = bert({ layers: 1, hidden: 16, heads: 2, vocabulary: 26 });
+  const row = (...data: number[]) => Float32Array.from(data);
+  const outputs = {
+    last_hidden_state: tensor([1, 3, 2], row(1, 2, 3, 4, 5, 9)),
+    pooler_output: tensor([1, 2], row(7, 8)),
+  };
+  const embed = async (options: TextModelOptions, more: object = {}) => {
+    const [{ embedding }] = await new TextModel(model, tokenizer, options)
+      .embed(
+        () =>
+          Promise.resolve({
+            outputs: { ...outputs, ...more },
+            timing: { queuedMs: 0, ranMs: 0 },
+          }),
+        ["cat"],
+        { normalize: false },
+      );
+    return [...embedding];
+  };
+  assert.deepEqual(await embed({}), [7, 8]);
+  assert.deepEqual(await embed({ pooling: "mean" }), [3, 5]);
+  assert.deepEqual(await embed({ pooling: "cls" }), [1, 2]);
+  const output = "pooler_output";
+  assert.deepEqual(await embed({ pooling: "cls", output }), [7, 8]);
+  // A row that has everything behind it.
+  const whole = { sentence_embedding: tensor([1, 2], row(0, 1)) };
+  assert.deepEqual(await embed({ pooling: "cls" }, whole), [0, 1]);
 });
 
 Deno.test("a text has the same bits alone and among 64 others, under every policy that takes the model", async () => {

@@ -1,6 +1,7 @@
 /** What configuration files say of models of texts. */
 import assert from "node:assert/strict";
 import { TextFileError } from "../../src/text/errors.ts";
+import { sentenceModules } from "../../src/text/sentence_modules.ts";
 import { textSettings } from "../../src/text/text_settings.ts";
 
 const BERT = { architectures: ["BertModel"], max_position_embeddings: 512 };
@@ -130,4 +131,64 @@ Deno.test("a file that is no object is named", () => {
     () => textSettings({ generation: "{" }),
     /generation_config.json is no JSON/,
   );
+});
+
+/** modules.json of modules as older and newer versions name them. */
+function modules(...kinds: readonly string[]) {
+  const types = ["sentence_transformers.models.Transformer", ...kinds];
+  return types.map((type, idx) => ({
+    ...{ idx, name: `${idx}`, type },
+    path: idx === 0 ? "" : `${idx}_${type.split(".").at(-1)}`,
+  }));
+}
+
+const [POOLING, DENSE, NORMALIZE, DROPOUT] = [
+  "sentence_transformers.models.Pooling",
+  "sentence_transformers.base.modules.dense.Dense",
+  "sentence_transformers.models.Normalize",
+  "sentence_transformers.models.Dropout",
+];
+
+Deno.test("modules behind a model are pooling, layers and length, in this order", () => {
+  const known = modules(POOLING, DENSE, DROPOUT, DENSE, NORMALIZE);
+  for (const file of [known, JSON.stringify(known)]) {
+    assert.deepEqual(sentenceModules(file), {
+      pooling: "1_Pooling",
+      dense: ["2_Dense", "4_Dense"],
+    });
+  }
+  // Whatever the model itself is, it is the file that is loaded.
+  const own = [{ type: "custom.Transformer", path: "" }];
+  assert.deepEqual(sentenceModules(own), { dense: [] });
+  assert.deepEqual(sentenceModules(modules(NORMALIZE, NORMALIZE)), {
+    dense: [],
+  });
+  for (
+    const [kinds, message] of [
+      [[POOLING, POOLING], /Pooling" behind Pooling: /],
+      [[DENSE, POOLING], /Pooling" behind Dense: /],
+      [[POOLING, NORMALIZE, DENSE], /Dense" behind Normalize: /],
+      [[POOLING, "sentence_transformers.models.LayerNorm"], /LayerNorm": /],
+      [["custom.models.Pooling"], /"custom.models.Pooling": /],
+      [["sentence_transformers.models.Pooling2"], /Pooling2": .*"sentence_/],
+    ] as const
+  ) {
+    assert.throws(() => sentenceModules(modules(...kinds)), (error: Error) => {
+      assert(error instanceof TextFileError);
+      assert.match(error.message, message);
+      return true;
+    });
+  }
+  for (const path of ["../2_Dense", "..", "a/b", "", undefined, 3]) {
+    assert.throws(
+      () => sentenceModules([{}, { type: DENSE, path }]),
+      /"path" of Dense is a folder beside it, got /,
+    );
+  }
+  assert.throws(() => sentenceModules("{}"), /is a list of modules, got \{\}/);
+  assert.throws(
+    () => sentenceModules("["),
+    /^TextFileError: modules.json is no JSON/,
+  );
+  assert.throws(() => sentenceModules([{}, null]), TextFileError);
 });

@@ -22,6 +22,7 @@ import { servedText } from "../models/served_text.ts";
 import type { ServedOptions } from "../models/served_options.ts";
 import type { ModelFiles } from "./model_files.ts";
 import { type ModelSettings, modelSettings } from "./model_settings.ts";
+import { rowOptions } from "./row_options.ts";
 
 const ONNX = "model.onnx";
 const WEIGHTS = "model.safetensors";
@@ -135,7 +136,7 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
   const { folder, files, settings, config } = version;
   const text = textSettings({
     ...(config !== undefined && { config }),
-    ...await others(files, settings),
+    ...await others(files),
   });
   const tokenizerFile = await files.read("tokenizer.json");
   const served = await loadTensors(version, text, tokenizerFile !== undefined);
@@ -153,10 +154,13 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     ...(chatTemplate && { chatTemplate }),
   });
   const { kind, ...read } = text;
+  const tokenModel = served.model as TokenModel;
   const { tokens_max: tokensMax, eos_ids: eosIds, ...own } = settings.text ??
     {};
-  const model = new TextModel(served.model as TokenModel, tokenizer, {
+  const isEmbedding = (settings.kind ?? kind ?? "embedding") === "embedding";
+  const model = new TextModel(tokenModel, tokenizer, {
     ...read,
+    ...(isEmbedding && await rowOptions(files, tokenModel, own)),
     ...own,
     ...(tokensMax !== undefined && { tokensMax }),
     ...(eosIds && { eosIds }),
@@ -165,17 +169,14 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
 }
 
 /** What sentence-transformers and transformers have beside a model. */
-async function others(files: ModelFiles, { text }: ModelSettings) {
-  const [generation, sentence, pooling] = await Promise.all([
+async function others(files: ModelFiles) {
+  const [generation, sentence] = await Promise.all([
     files.read("generation_config.json"),
     files.read("sentence_bert_config.json"),
-    // What the settings say counts, also where the file says what is not known.
-    text?.pooling ? undefined : files.folder("1_Pooling").read("config.json"),
   ]);
   return {
     ...(generation && { generation }),
     ...(sentence && { sentence }),
-    ...(pooling && { pooling }),
   };
 }
 

@@ -65,15 +65,23 @@ export const TOKENIZER = {
   },
 };
 
+/** A tensor of a file: floats, or what stands for them where they are of 16 bits. */
+interface Stored {
+  readonly dtype?: "F32" | "F16" | "BF16";
+  readonly shape: readonly number[];
+  readonly data: Float32Array | Uint16Array;
+}
+
 /** Floats as a .safetensors file. */
 export function safetensors(
-  tensors: Readonly<Record<string, { shape: number[]; data: Float32Array }>>,
+  tensors: Readonly<Record<string, Stored>>,
 ): Uint8Array<ArrayBuffer> {
   let at = 0;
-  const entries = Object.entries(tensors).map(([name, { shape, data }]) => {
+  const entries = Object.entries(tensors).map(([name, stored]) => {
+    const { dtype = "F32", shape, data } = stored;
     const start = at;
     at += data.byteLength;
-    return [name, { dtype: "F32", shape, data_offsets: [start, at] }];
+    return [name, { dtype, shape, data_offsets: [start, at] }];
   });
   const header = new TextEncoder().encode(
     JSON.stringify(Object.fromEntries(entries)),

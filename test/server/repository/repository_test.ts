@@ -404,26 +404,6 @@ Deno.test("names that leave the folder are no models, and errors name no path", 
   });
 });
 
-Deno.test("rows that are pooled in a way that is not known are not served, unless the settings say how", async () => {
-  await withFolder((folder) => {
-    for (const name of ["told", "untold"]) {
-      folder.write(`${name}/model.onnx`, TEXT_FILE);
-      folder.write(`${name}/tokenizer.json`, TOKENIZER);
-      folder.write(`${name}/1_Pooling/config.json`, {
-        pooling_mode_max_tokens: true,
-      });
-    }
-    folder.write("told/shoal.json", { text: { pooling: "cls" } });
-  }, async ({ repository, host }) => {
-    const failed = await repository.sync();
-    assert.match(
-      failed.get("untold") ?? "",
-      /1_Pooling\/config.json has pooling_mode_max_tokens/,
-    );
-    assert.deepEqual(host.models.map(({ name }) => name), ["told"]);
-  });
-});
-
 Deno.test("a folder of text gives equal numbers through every door", async () => {
   await withFolder((folder) => {
     folder.write("words/model.onnx", TEXT_FILE);

@@ -1,0 +1,264 @@
+/** Files of sentence-transformers in a model's folder: what is behind a text's tokens. */
+import assert from "node:assert/strict";
+import { plainOf } from "../../../src/tensor/plain_tensor.ts";
+import { node, writeModel } from "../../onnx/write_model.ts";
+import { safetensors, scaleFile, TEXT_FILE, TOKENIZER } from "./folders.ts";
+import type { TestFolder } from "./folders.ts";
+import { type Open, withFolder } from "./with_folder.ts";
+
+Deno.test("rows that are pooled in a way that is not known are not served, unless the settings say how", async () => {
+  await withFolder((folder) => {
+    for (const name of ["told", "untold"]) {
+      folder.write(`${name}/model.onnx`, TEXT_FILE);
+      folder.write(`${name}/tokenizer.json`, TOKENIZER);
+      folder.write(`${name}/1_Pooling/config.json`, {
+        pooling_mode_max_tokens: true,
+      });
+    }
+    folder.write("told/shoal.json", { text: { pooling: "cls" } });
+  }, async ({ repository, host }) => {
+    const failed = await repository.sync();
+    assert.match(
+      failed.get("untold") ?? "",
+      /1_Pooling\/config.json has pooling_mode_max_tokens/,
+    );
+    assert.deepEqual(host.models.map(({ name }) => name), ["told"]);
+  });
+});
+
+/** TEXT_FILE's rows of tokens, and rows of a text beside them. */
+function rowsFile(name: string) {
+  return writeModel({
+    graph: {
+      inputs: [
+        { name: "input_ids", type: "int64", dims: ["batch", "sequence"] },
+      ],
+      outputs: [{ name: "last_hidden_state" }, { name }],
+      initializers: {
+        words: plainOf("float32", [4, 2], [0, 0, 1, 2, 3, 4, 5, 6]),
+        first: plainOf("int64", [], [0]),
+      },
+      nodes: [
+        node("Gather", ["words", "input_ids"], ["last_hidden_state"]),
+        node("Gather", ["last_hidden_state", "first"], [name], { axis: 1 }),
+      ],
+    },
+  });
+}
+
+const LIBRARY = "sentence_transformers.models";
+const FIRST = [
+  [1.5, -0.25],
+  [0.5, 1],
+  [-2, 0.125],
+];
+const FIRST_BIAS = [0.5, -1, 0.25];
+const SECOND = [[1, 0.5, -0.75], [0.25, -1, 2]];
+
+/** Widens by a layer of tanh, and narrows by one without a bias, of 16 bits. */
+function writeSentences(
+  folder: TestFolder,
+  name: string,
+  onnx: Uint8Array = TEXT_FILE,
+): void {
+  const types = ["Transformer", "Pooling", "Dense", "Dense", "Normalize"];
+  folder.write(`${name}/model.onnx`, onnx);
+  folder.write(`${name}/tokenizer.json`, TOKENIZER);
+  folder.write(
+    `${name}/modules.json`,
+    types.map((type, idx) => ({
+      ...{ idx, name: `${idx}`, path: idx === 0 ? "" : `${idx}_${type}` },
+      type: `${LIBRARY}.${type}`,
+    })),
+  );
+  folder.write(`${name}/1_Pooling/config.json`, { pooling_mode: "mean" });
+  folder.write(`${name}/2_Dense/config.json`, {
+    ...{ in_features: 2, out_features: 3, bias: true },
+    activation_function: "torch.nn.modules.activation.Tanh",
+  });
+  folder.write(
+    `${name}/2_Dense/model.safetensors`,
+    safetensors({
+      "linear.weight": { shape: [3, 2], data: Float32Array.from(FIRST.flat()) },
+      "linear.bias": { shape: [3], data: Float32Array.from(FIRST_BIAS) },
+    }),
+  );
+  folder.write(`${name}/3_Dense/config.json`, {
+    ...{ in_features: 3, out_features: 2, bias: false },
+    activation_function: "torch.nn.modules.linear.Identity",
+  });
+  const bits = new Uint32Array(Float32Array.from(SECOND.flat()).buffer);
+  folder.write(
+    `${name}/3_Dense/model.safetensors`,
+    safetensors({
+      "linear.weight": {
+        ...{ dtype: "BF16", shape: [2, 3] },
+        data: Uint16Array.from(bits, (x) => x >>> 16),
+      },
+    }),
+  );
+}
+
+/** Of the mean of its words' rows. */
+function expected(...words: number[][]): number[] {
+  const mean = [0, 1].map((i) =>
+    words.reduce((sum, word) => sum + word[i], 0) / words.length
+  );
+  const times = (rows: number[][], x: number[]) =>
+    rows.map((row) => row.reduce((sum, w, i) => sum + w * x[i], 0));
+  const wide = times(FIRST, mean).map((x, i) => Math.tanh(x + FIRST_BIAS[i]));
+  return times(SECOND, wide);
+}
+
+function isNear(actual: readonly number[], expected: readonly number[]): void {
+  assert.equal(actual.length, expected.length);
+  for (const [i, value] of expected.entries()) {
+    assert(Math.abs(actual[i] - value) < 1e-6, `${actual} and ${expected}`);
+  }
+}
+
+function unit(row: readonly number[]): number[] {
+  const length = Math.hypot(...row);
+  return row.map((x) => x / length);
+}
+
+async function post({ ask }: Open, path: string, body: unknown) {
+  const response = await ask(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  assert.equal(response.status, 200, path);
+  return await response.json();
+}
+
+Deno.test("a text's row goes through the folder's layers, through every door, whatever its batch", async () => {
+  await withFolder(
+    (folder) => writeSentences(folder, "words"),
+    async (open) => {
+      assert.deepEqual([...await open.repository.sync()], []);
+      const rows = [
+        expected([1, 2], [5, 6]),
+        expected([3, 4]),
+        expected([5, 6], [0, 0], [1, 2]),
+      ];
+      const inputs = ["fish birds", "swim", "birds fly fish"];
+      const raw = await post(open, "/embed", { inputs, normalize: false });
+      const normed = await post(open, "/embed", { inputs });
+      const { data } = await post(open, "/v1/embeddings", {
+        ...{ model: "words", input: inputs, encoding_format: "float" },
+      });
+      for (const [i, row] of rows.entries()) {
+        isNear(raw[i], row);
+        isNear(normed[i], unit(row));
+        assert.deepEqual(data[i].embedding, normed[i]);
+        const alone = await post(open, "/embed", { inputs: inputs[i] });
+        assert.deepEqual(alone, [normed[i]]);
+      }
+      const { data: [{ embedding: first }] } = await post(
+        open,
+        "/v1/embeddings",
+        { model: "words", input: "swim", dimensions: 1 },
+      );
+      assert.equal(Math.abs(first[0]), 1);
+    },
+  );
+});
+
+Deno.test("a model that has a text's row among its outputs has all of it in it", async () => {
+  await withFolder((folder) => {
+    writeSentences(folder, "whole", rowsFile("sentence_embedding"));
+    folder.remove("whole/2_Dense");
+    folder.write("whole/modules.json", [{}, { type: "custom.Module" }]);
+    // What a model makes of [CLS] by itself is not what the files say.
+    writeSentences(folder, "own", rowsFile("pooler_output"));
+    writeSentences(folder, "asked", rowsFile("pooler_output"));
+    folder.write("asked/shoal.json", { text: { output: "pooler_output" } });
+  }, async (open) => {
+    assert.deepEqual([...await open.repository.sync()], []);
+    const embed = async (name: string) => {
+      const body = { inputs: "fish birds", normalize: false };
+      const [row] = await post(open, `/models/${name}/embed`, body);
+      return row;
+    };
+    assert.deepEqual(await embed("whole"), [1, 2]);
+    assert.deepEqual(await embed("asked"), [1, 2]);
+    isNear(await embed("own"), expected([1, 2], [5, 6]));
+  });
+});
+
+Deno.test("a folder whose layers cannot be computed is not served, and says what to do", async () => {
+  const cases: Readonly<
+    Record<string, [(folder: TestFolder) => void, RegExp]>
+  > = {
+    pickled: [
+      (folder) => {
+        folder.remove("pickled/3_Dense/model.safetensors");
+        folder.write("pickled/3_Dense/pytorch_model.bin", Uint8Array.of(1));
+      },
+      /3_Dense has no model.safetensors, and pytorch_model.bin is not read: write it anew, .*save_file/,
+    ],
+    empty: [
+      (folder) => folder.remove("empty/2_Dense"),
+      /modules.json names 2_Dense, which has no config.json/,
+    ],
+    weightless: [
+      (folder) => folder.remove("weightless/2_Dense/model.safetensors"),
+      /2_Dense has no model.safetensors$/,
+    ],
+    strange: [
+      (folder) =>
+        folder.write("strange/2_Dense/config.json", {
+          ...{ in_features: 2, out_features: 3, bias: true },
+          activation_function: "torch.nn.modules.activation.Mish",
+        }),
+      /2_Dense\/config.json: "activation_function" is one of .*Mish"/,
+    ],
+    wide: [
+      (folder) => {
+        const weight = { shape: [2, 4], data: new Float32Array(8) };
+        folder.write("wide/3_Dense/config.json", {
+          ...{ in_features: 4, out_features: 2, bias: false },
+        });
+        folder.write(
+          "wide/3_Dense/model.safetensors",
+          safetensors({ "linear.weight": weight }),
+        );
+      },
+      /Layer 1 of "dense" takes rows of 4, layer 0 makes rows of 3/,
+    ],
+    unnamed: [
+      (folder) => folder.remove("unnamed/modules.json"),
+      /There is "2_Dense", but no modules.json/,
+    ],
+    unpooled: [
+      (folder) => folder.remove("unpooled/1_Pooling"),
+      /modules.json names 1_Pooling, which has no config.json; say with "pooling"/,
+    ],
+    outside: [
+      (folder) =>
+        folder.write("outside/modules.json", [{}, {
+          ...{ type: `${LIBRARY}.Dense`, path: "../empty" },
+        }]),
+      /"path" of Dense is a folder beside it, got "..\/empty"/,
+    ],
+  };
+  await withFolder((folder) => {
+    writeSentences(folder, "good");
+    for (const [name, [spoil]] of Object.entries(cases)) {
+      writeSentences(folder, name);
+      spoil(folder);
+    }
+    // Who takes no texts has no use for them.
+    writeSentences(folder, "tensors", scaleFile(2));
+    folder.remove("tensors/tokenizer.json");
+    folder.remove("tensors/2_Dense");
+  }, async ({ repository, host }) => {
+    const failed = await repository.sync();
+    assert.deepEqual([...failed.keys()].sort(), Object.keys(cases).sort());
+    for (const [name, [, message]] of Object.entries(cases)) {
+      assert.match(failed.get(name) ?? "", message);
+    }
+    assert.deepEqual(host.models.map(({ name }) => name), ["good", "tensors"]);
+  });
+});
