@@ -48,6 +48,18 @@ Deno.test("readModel() refuses what is no option", () => {
   );
 });
 
+Deno.test("a pointer that Git LFS leaves in a file's place is told from a file that is none", () => {
+  const pointer = "version https://git-lfs.github.com/spec/v1\n" +
+    `oid sha256:${"4d".repeat(32)}\nsize 12345\n`;
+  const refusal = (text: string, message: RegExp) =>
+    assert.throws(
+      () => readModel(new TextEncoder().encode(text), { label: LABEL }),
+      message,
+    );
+  refusal(pointer, /^OnnxError: Cannot load m.onnx: Git LFS .* git lfs pull$/);
+  refusal(pointer.slice(0, 20), /it is cut off or no ONNX file/);
+});
+
 Deno.test("a model has what its file says", () => {
   const axes = plainOf("int64", [1], [1]);
   const model = read({

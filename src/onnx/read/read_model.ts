@@ -223,5 +223,14 @@ function bytesOf(
       }`,
     );
   }
+  const start = String.fromCharCode(...bytes.subarray(0, POINTER.length));
+  if (start === POINTER) {
+    place.fail(
+      "Git LFS has left a pointer in the file's place; get the file with git lfs pull",
+    );
+  }
   return bytes.buffer instanceof ArrayBuffer ? bytes : new Uint8Array(bytes);
 }
+
+/** How a pointer begins, by the specification of Git LFS (docs/spec.md of git-lfs). */
+const POINTER = "version https://git-lfs.";
