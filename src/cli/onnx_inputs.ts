@@ -25,9 +25,11 @@ export const INPUT_OPTION = {
   input: { type: "string", multiple: true },
 } as const;
 
-/** The files that it names. @throws UsageError */
+/** The files that it may name: which "=" is behind the name, the model says, which is not read yet. */
 export function inputFiles(given: readonly string[] = []): string[] {
-  return given.map((text) => sidesOf("input", text)[1]);
+  return given.flatMap((text) =>
+    [...text.matchAll(/=/g)].map(({ index }) => text.slice(index + 1))
+  );
 }
 
 /** A request: elements by name of the input. */
@@ -39,24 +41,28 @@ export type Elements = Readonly<Record<string, TensorData>>;
  */
 export function readInputs(
   command: string,
-  { inputs }: OnnxCellModel,
+  { inputs }: { readonly inputs: readonly InputSpec[] },
   given: readonly string[] = [],
 ): Map<string, InputTensor> {
   const read = new Map<string, InputTensor>();
   for (const text of given) {
-    const [name, path] = sidesOf("input", text);
-    const spec = inputs.find((input) => input.name === name);
+    // Names and paths may have "=" in them.
+    const spec = inputs.filter(({ name }) => text.startsWith(`${name}=`))
+      .toSorted((a, b) => b.name.length - a.name.length)[0];
     if (spec === undefined) {
       throw new UsageError(
-        `there is no input ${describe(name)}; there are ${
-          inputs.map(({ name }) => name).join(", ")
+        `there is no input ${describe(sidesOf("input", text)[0])}; ${
+          inputs.length === 0
+            ? "there are none"
+            : `there are ${inputs.map(({ name }) => name).join(", ")}`
         }${see(command)}`,
       );
     }
+    const { name } = spec;
     if (read.has(name)) {
       throw new UsageError(`--input ${name} is given twice${see(command)}`);
     }
-    read.set(name, readInput(path, spec));
+    read.set(name, readInput(text.slice(name.length + 1), spec));
   }
   return read;
 }

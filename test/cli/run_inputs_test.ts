@@ -53,3 +53,40 @@ Deno.test("run says once, and by its name, which file of an input it cannot read
     rmSync(folder, { recursive: true });
   }
 });
+
+Deno.test("names of inputs and paths of files may both have = in them", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-inputs-"));
+  try {
+    const path = join(folder, "model.onnx");
+    writeFileSync(
+      path,
+      writeModel({
+        graph: {
+          inputs: [{ name: "x", dims: [1] }, { name: "x=y", dims: [1] }],
+          outputs: [{ name: "z" }],
+          nodes: [node("Sub", ["x", "x=y"], ["z"])],
+        },
+      }),
+    );
+    const [one, two] = [1, 2].map((value) => {
+      const file = join(folder, `day=${value}.json`);
+      writeFileSync(file, `[${value}]`);
+      return file;
+    });
+    const { out, err } = await captured(() =>
+      main(["run", path, "--input", `x=${one}`, "--input", `x=y=${two}`])
+    );
+    assert.notEqual(out, "", err);
+    assert.deepEqual(JSON.parse(out).z.data, [-1]);
+    const read = await captured(() =>
+      main(["quantize", path, "--input", `x=${one}`, "-o", one])
+    );
+    assert.match(read.err, /Cannot write .*: it is read/);
+    const other = await captured(() =>
+      main(["run", path, "--input", `w=${one}`])
+    );
+    assert.match(other.err, /there is no input .*; there are x, x=y; see/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
