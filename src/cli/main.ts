@@ -2,7 +2,7 @@ import { describe } from "../base/describe.ts";
 import { nodeModule } from "../base/node_module.ts";
 import { COMMANDS } from "./commands.ts";
 import { readOptions, see } from "./options.ts";
-import { EXIT, print, reportError, UsageError } from "./terminal.ts";
+import { EXIT, reportError, UsageError } from "./terminal.ts";
 
 const NAME = "shoal";
 
@@ -28,12 +28,9 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-async function run(args: readonly string[]): Promise<number> {
+async function run(given: readonly string[]): Promise<number> {
+  const args = given[0] === "help" ? [...given.slice(1), "--help"] : given;
   const [name, ...rest] = args;
-  if (name === "help") {
-    print(help());
-    return EXIT.success;
-  }
   if (name === undefined || name.startsWith("-")) {
     const program = { name: NAME, help: help(), options: {} };
     if (readOptions(program, args) === undefined) return EXIT.success;

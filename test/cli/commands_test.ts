@@ -392,6 +392,8 @@ Deno.test("shoal itself has help and version, and refuses what is no command", a
       assert(out.includes(`  ${name} `));
     }
   }
+  const { out: ofRun } = await captured(() => main(["help", "run"]));
+  assert.match(ofRun, /^shoal run MODEL\.onnx/);
   const { code, out } = await captured(() => main(["--version"]));
   assert.deepEqual([code, out], [0, `shoal ${version}\n`]);
   await refused([], /a command is missing: bench/);
