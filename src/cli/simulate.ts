@@ -37,6 +37,7 @@ Runs policies on virtual time with a given cost table. The configuration is JSON
 "arrivals" are "poisson", "interval", "at-once", "stepping" or {"kind": "trace", "file": FILE.csv}, a line of
 t_seconds,input_tokens,output_tokens for each request, or of t_seconds,count for each interval. Only its times count:
 how long requests are is drawn, by "lengths". A policy that is listed twice, with other options, is shown with a number.
+A policy of your own is {"module": "./mine.ts", "options": {...}}: the module's default export makes it of the options.
 "cost" is {"constantNs": N}, {"tablesNs": {CELL: [[rows, ns], ...]}}, "*" for any cell, or
 {"profile": FILE} as shoal profile or shoal npu --profile saved it; a policy's "profile" may be such a FILE, too.
 Files are looked for from where the command is run, not from where the configuration lies.

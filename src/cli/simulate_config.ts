@@ -1,5 +1,6 @@
 /** The configuration of `shoal simulate`: its shape, its checks, what it means. */
 import { describe, shorten } from "../base/describe.ts";
+import { basename } from "node:path";
 import * as z from "zod";
 import type { Model } from "../graph/model.ts";
 import { constantCost, TableCost } from "../cost/table_cost.ts";
@@ -32,6 +33,7 @@ import {
   TOKENS_MAX,
   VIRTUAL_WORKERS_MAX,
 } from "./limits.ts";
+import { policyModule } from "./policy_module.ts";
 import { readProfile } from "./read_profile.ts";
 import { UsageError } from "./terminal.ts";
 
@@ -57,10 +59,17 @@ const SCHEMA = z.strictObject({
       cells: z.string().optional(),
     }),
   ]),
-  policies: z.array(z.strictObject({
-    name: nameOf(Object.keys(POLICIES)),
-    options: z.record(z.string(), z.unknown()).default({}),
-  })).min(1).max(POLICIES_MAX),
+  policies: z.array(z.union([
+    z.strictObject({
+      name: nameOf(Object.keys(POLICIES)),
+      options: z.record(z.string(), z.unknown()).default({}),
+    }),
+    /** The caller's own: a file whose default export makes it of the options. */
+    z.strictObject({
+      module: z.string(),
+      options: z.record(z.string(), z.unknown()).default({}),
+    }),
+  ])).min(1).max(POLICIES_MAX),
   workers: positiveInteger.max(VIRTUAL_WORKERS_MAX).default(1),
   workload: z.strictObject({
     requests: positiveInteger.optional(),
@@ -128,12 +137,13 @@ async function simulation(config: SimulateConfig): Promise<Simulation> {
     : registryModel(config.model, config);
   const { kind, ...arrivalOptions } = config.workload.arrivals;
   const { requests, deadlineNs } = config.workload;
-  const names = distinctNames(config.policies);
-  const policies = config.policies.map(({ name, options }, i) => ({
+  const given = await Promise.all(config.policies.map(namedPolicy));
+  const names = distinctNames(given);
+  const policies = given.map(({ make, options }, i) => ({
     name: names[i],
-    build: () => POLICIES[name].build(withProfile(options)),
+    build: () => make(withProfile(options)),
   }));
-  for (const { name, options } of config.policies) {
+  for (const { name, options } of given) {
     checkDurations(options, `the options of policy "${name}"`);
   }
   for (const { name, build } of policies) {
@@ -149,7 +159,7 @@ async function simulation(config: SimulateConfig): Promise<Simulation> {
     kind,
     kind === "trace" ? withTrace(arrivalOptions) : arrivalOptions,
   );
-  checkProfiles(model, config.policies);
+  checkProfiles(model, given);
   checkRoom({
     model,
     inputs,
@@ -172,6 +182,25 @@ async function simulation(config: SimulateConfig): Promise<Simulation> {
     cost,
     log,
   };
+}
+
+interface NamedPolicy {
+  readonly name: string;
+  readonly options: Record<string, unknown>;
+  make(options: Record<string, unknown>): Policy;
+}
+
+/** One of the registry, or of a module, by whose file it is called. */
+async function namedPolicy(
+  given: SimulateConfig["policies"][number],
+): Promise<NamedPolicy> {
+  const { options } = given;
+  if ("name" in given) {
+    const { name } = given;
+    return { name, options, make: POLICIES[name].build };
+  }
+  const name = basename(given.module).replace(/\.[cm]?[jt]s$/, "");
+  return { name, options, make: await policyModule(given.module) };
 }
 
 interface Subject {
@@ -239,7 +268,7 @@ async function fileModel(
 /** That every cell has a time where a policy has a profile: asked before anything runs. */
 function checkProfiles(
   model: Model,
-  policies: SimulateConfig["policies"],
+  policies: readonly NamedPolicy[],
 ): void {
   for (const { name, options } of policies) {
     const { profile } = withProfile(options);
@@ -345,7 +374,7 @@ function withTrace(
 }
 
 /** Of policies that are there more than once, with other options, each has a number: `graph-1`, `graph-2`. */
-function distinctNames(policies: SimulateConfig["policies"]): string[] {
+function distinctNames(policies: readonly { name: string }[]): string[] {
   return policies.map(({ name }, i) => {
     const isAlike = (other: { name: string }) => other.name === name;
     return policies.filter(isAlike).length === 1

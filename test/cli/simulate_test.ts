@@ -105,3 +105,73 @@ Deno.test("a table of requests with deadlines says how many were late", async ()
     /policy +spec % +busy % +late %\n.*\nserial +0\.0 +100\.0 +66\.7\n/,
   );
 });
+
+/** Whole requests, so many at most, the newest first; of requests that are alike. */
+const NEWEST_FIRST = `
+export default function newestFirst({ most = 1 } = {}) {
+  if (!(most >= 1)) throw new RangeError("most is 1 or more, got " + most);
+  const waiting = [];
+  return {
+    name: "newest-first",
+    supports: (model) => model.name === "lstm" ? undefined : "it is no lstm",
+    enqueue: (request) => waiting.push(request),
+    schedule({ workers }) {
+      const worker = workers.find(({ queued }) => queued === 0);
+      if (worker === undefined || waiting.length === 0) return { kind: "idle" };
+      const batch = waiting.splice(-most);
+      const steps = batch[0].graph.nodes.map(({ cell }, i) => ({
+        cell,
+        nodes: batch.map(({ graph }) => graph.nodes[i]),
+      }));
+      return { kind: "launch", launch: { worker: worker.id, steps, release: "step", why: "newest" } };
+    },
+  };
+}
+`;
+
+Deno.test("a policy of one's own is simulated and explained beside others, by its file's name", async () => {
+  const module = saved("mine.mjs", NEWEST_FIRST);
+  const config = {
+    ...CONFIG,
+    policies: [
+      { module },
+      { name: "serial" },
+      { module, options: { most: 3 } },
+    ],
+    workload: { ...CONFIG.workload, arrivals: { kind: "at-once" } },
+  };
+  const { out, err, code } = await shoal("simulate", config, "--json");
+  assert.equal(code, 0, err);
+  const { runs } = JSON.parse(out);
+  assert.deepEqual(
+    runs.map(({ policy }: { policy: string }) => policy),
+    ["mine-1", "serial", "mine-2"],
+  );
+  const shown = await shoal(
+    ...["explain", config, "--request", "2", "--policy", "mine-2"] as const,
+  );
+  assert.match(shown.out, /newest/, shown.err);
+});
+
+Deno.test("a module that makes no policy is told by its name", async () => {
+  const said = async (module: string, message: RegExp, options = {}) => {
+    const config = { ...CONFIG, policies: [{ module, options }] };
+    const { code, out, err } = await shoal("simulate", config);
+    assert.deepEqual([code, out], [2, ""], err);
+    assert.match(err, message);
+  };
+  const mine = saved("mine.mjs", NEWEST_FIRST);
+  await said(mine, /most is 1 or more, got 0/, { most: 0 });
+  await said(join(folder, "none.mjs"), /Cannot read .*none\.mjs: there is no/);
+  await said(folder, /Cannot read .*: it is a directory/);
+  await said(saved("half.mjs", "export default {"), /Policy .*half\.mjs: /);
+  await said(saved("throws.mjs", "throw 7"), /Policy .*throws\.mjs: 7/);
+  await said(
+    saved("other.mjs", "export const mine = 1"),
+    /default export is a function .*, got undefined/,
+  );
+  await said(
+    saved("empty.mjs", "export default () => ({})"),
+    /what a policy's function returns/,
+  );
+});
