@@ -1,17 +1,20 @@
 /** What commands on ONNX files have in common where the file is one step of a decoder. */
 import { describe } from "../base/describe.ts";
+import { POSITIONS_MAX } from "../onnx/decoder/options.ts";
 import type {
   DecoderInput,
   OnnxDecoder,
 } from "../onnx/decoder/decoder_model.ts";
 import { loadOnnx } from "../onnx/load.ts";
-import { constantsOf, loading, sidesOf, sizesOf } from "./onnx_file.ts";
+import { type FileOptions, givenOf, loading, sidesOf } from "./onnx_file.ts";
 import { integerOf, seedOption } from "./options.ts";
 import { UsageError } from "./terminal.ts";
 
 /** Options of such a command. */
 export const DECODER_OPTIONS = {
   decoder: { type: "boolean" },
+  token: { type: "string" },
+  logits: { type: "string" },
   state: { type: "string", multiple: true },
   stop: { type: "string" },
   "positions-max": { type: "string" },
@@ -20,6 +23,8 @@ export const DECODER_OPTIONS = {
 /** Lines of help about them. */
 export const DECODER_HELP =
   `  --decoder         the file is one step of a decoder: requests grow by a token in every step
+  --token NAME      of a decoder, which input is the token's id, where the file does not say
+  --logits NAME     and which output the scores are
   --state IN=OUT    of a decoder, which output a state comes out as; for names that are not past... and present...
   --stop ID,ID      ids of tokens that end a request
   --positions-max N most positions of a request (default 1024, or as many as the file has)`;
@@ -54,25 +59,26 @@ interface Draws {
 /** Options of draws that mean something with a temperature alone. */
 const WITH_TEMPERATURE = ["top-k", "top-p", "seed"] as const;
 
-interface DecoderFile extends Draws {
+interface DecoderFile extends Draws, FileOptions {
   readonly decoder?: boolean;
-  readonly size?: readonly string[];
-  readonly "size-max"?: readonly string[];
-  readonly shape?: readonly string[];
-  readonly constant?: readonly string[];
-  readonly cells?: string;
+  readonly token?: string;
+  readonly logits?: string;
   readonly state?: readonly string[];
   readonly stop?: string;
   readonly "positions-max"?: string;
-  readonly input?: readonly string[];
 }
-
-/** Options that mean nothing to a decoder. */
-const OTHERS = ["size-max", "shape", "cells", "input"] as const;
 
 /** Options that mean something to decoders alone. */
 const THEIRS = [
-  ...(["state", "stop", "positions-max", "tokens", "steps"] as const),
+  ...([
+    "token",
+    "logits",
+    "state",
+    "stop",
+    "positions-max",
+    "tokens",
+    "steps",
+  ] as const),
   ...(["temperature", ...WITH_TEMPERATURE] as const),
 ];
 
@@ -85,17 +91,16 @@ export function loadDecoder(
   path: string | undefined,
   given: DecoderFile,
 ): Promise<OnnxDecoder> {
-  for (const option of OTHERS) {
-    if (given[option] === undefined) continue;
-    throw new UsageError(`--${option} is none of --decoder`);
+  if (given.cells !== undefined) {
+    throw new UsageError("--cells is none of --decoder");
   }
-  const { size = [], state, stop, "positions-max": positions } = given;
-  const most = Number.MAX_SAFE_INTEGER;
-  return loading(command, path, (path) =>
-    loadOnnx(path, {
-      sizes: sizesOf("size", size),
-      ...constantsOf(given.constant),
+  const { token, logits, state, stop, "positions-max": positions } = given;
+  return loading(command, path, (source) =>
+    loadOnnx(source, {
+      ...givenOf(given),
       decoder: {
+        ...(token !== undefined && { token }),
+        ...(logits !== undefined && { logits }),
         ...(state && {
           states: Object.fromEntries(
             state.map((text) => sidesOf("state", text)),
@@ -106,7 +111,7 @@ export function loadDecoder(
         ...(positions !== undefined && {
           positionsMax: integerOf("--positions-max", positions, {
             min: 1,
-            max: most,
+            max: POSITIONS_MAX,
           }),
         }),
       },
@@ -125,6 +130,7 @@ export function refuseDecoderOptions(
 
 /** The request that a command describes. @throws UsageError when there is none */
 export function decoderRequest(
+  { positionsMax }: OnnxDecoder,
   { tokens, steps, ...draws }: Draws & {
     readonly tokens?: string;
     readonly steps?: string;
@@ -133,12 +139,19 @@ export function decoderRequest(
   if (tokens === undefined) {
     throw new UsageError("--tokens are missing, such as --tokens 1,2,3");
   }
+  const ids = idsOf("tokens", tokens);
+  if (ids.length > positionsMax) {
+    throw new UsageError(
+      `--tokens are ${ids.length}, and the model has ${positionsMax} positions (--positions-max)`,
+    );
+  }
   return {
-    tokens: idsOf("tokens", tokens),
+    tokens: ids,
     ...(steps !== undefined && {
       maxSteps: integerOf("--steps", steps, {
         min: 1,
-        max: Number.MAX_SAFE_INTEGER,
+        // What the prompt leaves.
+        max: positionsMax - ids.length + 1,
       }),
     }),
     ...settingsOf(draws),

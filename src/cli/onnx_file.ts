@@ -3,6 +3,9 @@ import { describe } from "../base/describe.ts";
 import type { GivenConstants } from "../onnx/given_constants.ts";
 import { loadOnnx } from "../onnx/load.ts";
 import type { ModelOptions, OnnxCellModel } from "../onnx/model.ts";
+import type { OptionWords } from "../onnx/option_words.ts";
+import { OptionError } from "../onnx/place.ts";
+import type { GivenSizes } from "../onnx/sizes.ts";
 import { reasonOf } from "./files.ts";
 import { integerOf, see } from "./options.ts";
 import { UsageError } from "./terminal.ts";
@@ -48,33 +51,34 @@ export interface FileOptions {
 }
 
 /**
- * Loads the file that a command names.
+ * Loads a file.
+ * @param source the path that a command is given, or what such a file would have
  * @throws UsageError saying what is wrong with it or with an option
  */
 export async function loadFile(
   command: string,
-  path: string | undefined,
-  { size = [], "size-max": sizeMax = [], shape = [], constant, cells }:
-    FileOptions,
+  source: string | Uint8Array | undefined,
+  given: FileOptions,
 ): Promise<OnnxCellModel> {
+  const { cells } = given;
   const options: ModelOptions = {
-    sizes: sizesOf("size", size),
-    sizesMax: sizesOf("size-max", sizeMax),
-    shapes: Object.fromEntries(shape.map((text) => {
-      const [name, value] = sidesOf("shape", text);
-      return [
-        name,
-        value.split(",").map((size) => sizeOf(`each of --shape ${name}`, size)),
-      ];
-    })),
-    ...constantsOf(constant),
+    ...givenOf(given),
     ...(cells !== undefined && {
       cells: cells === "layer" || cells === "model"
         ? cells
         : integerOf("--cells", cells, { max: Number.MAX_SAFE_INTEGER }),
     }),
   };
-  return await loading(command, path, (path) => loadOnnx(path, options));
+  return await loading(
+    command,
+    source,
+    (source) => loadOnnx(source, options),
+  );
+}
+
+/** What is said where no file is named. */
+export function missingModel(command: string): UsageError {
+  return new UsageError(`MODEL.onnx is missing${see(command)}`);
 }
 
 /**
@@ -83,37 +87,88 @@ export async function loadFile(
  */
 export async function loading<Loaded>(
   command: string,
-  path: string | undefined,
-  load: (path: string) => Promise<Loaded>,
+  source: string | Uint8Array | undefined,
+  load: (source: string | Uint8Array) => Promise<Loaded>,
 ): Promise<Loaded> {
-  if (path === undefined) {
-    throw new UsageError(`MODEL.onnx is missing${see(command)}`);
-  }
+  if (source === undefined) throw missingModel(command);
   try {
-    return await load(path);
+    return await load(source);
   } catch (error) {
+    if (error instanceof OptionError) {
+      throw new UsageError(error.inWords(COMMAND_WORDS));
+    }
     if (error instanceof RangeError) throw new UsageError(error.message);
     const { code } = error as { code?: string };
     if (code === undefined) throw error;
-    throw new UsageError(`Cannot read ${describe(path)}: ${reasonOf(error)}`);
+    throw new UsageError(`Cannot read ${describe(source)}: ${reasonOf(error)}`);
   }
+}
+
+/** How the options above, and those of decoders, are written. */
+const COMMAND_WORDS: OptionWords = {
+  sizes: (axis) => `--size ${word(axis)}=N`,
+  sizesMax: (axis) => `--size-max ${word(axis)}=N`,
+  shapes: (input) => `--shape ${word(input)}=N,N`,
+  constants: (inputs) => `one of ${inputs.map(word).join(", ")}`,
+  named: (option) => `--${option} NAME`,
+  states: () => "--state IN=OUT",
+  positionsMax: (most) => `--positions-max ${most ?? "N"}`,
+};
+
+/** As a shell takes it for one word. */
+function word(name: string): string {
+  return /^[\w./:@+-]+$/.test(name)
+    ? name
+    : `'${name.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** What a file leaves open, as these options give it. @throws UsageError */
+export function givenOf(
+  { size = [], "size-max": sizeMax = [], shape = [], constant }: FileOptions,
+): GivenSizes & { readonly constants?: GivenConstants } {
+  return {
+    sizes: sizesOf("size", size),
+    sizesMax: sizesOf("size-max", sizeMax),
+    shapes: byName(
+      "shape",
+      shape,
+      (name, value) =>
+        value.split(",").map((size) => sizeOf(`each of --shape ${name}`, size)),
+    ),
+    ...constantsOf(constant),
+  };
+}
+
+/** What an option NAME=VALUE gives, by name. @throws UsageError on a name that is given twice */
+function byName<Value>(
+  option: string,
+  given: readonly string[],
+  read: (name: string, value: string) => Value,
+): Record<string, Value> {
+  const pairs = given.map((text) => sidesOf(option, text));
+  const names = pairs.map(([name]) => name);
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice !== undefined) {
+    throw new UsageError(`--${option} ${twice} is given twice`);
+  }
+  return Object.fromEntries(
+    pairs.map(([name, value]) => [name, read(name, value)]),
+  );
 }
 
 const sizeOf = (what: string, text: string) =>
   integerOf(what, text, { min: 1, max: SIZE_MAX });
 
 /** Inputs that are the same in every request, of options NAME=N,N. @throws UsageError */
-export function constantsOf(
+function constantsOf(
   given: readonly string[] = [],
 ): { constants?: GivenConstants } {
   if (given.length === 0) return {};
-  return {
-    constants: new Map(given.map((text) => {
-      const [name, value] = sidesOf("constant", text);
-      const numbers = value.split(",").map((text) => numberOf(name, text));
-      return [name, numbers.length === 1 ? numbers[0] : numbers];
-    })),
-  };
+  const constants = byName("constant", given, (name, value) => {
+    const numbers = value.split(",").map((text) => numberOf(name, text));
+    return numbers.length === 1 ? numbers[0] : numbers;
+  });
+  return { constants: new Map(Object.entries(constants)) };
 }
 
 function numberOf(name: string, text: string): number | boolean {
@@ -128,12 +183,13 @@ function numberOf(name: string, text: string): number | boolean {
 }
 
 /** Sizes by name, of an option NAME=N. @throws UsageError */
-export function sizesOf(
+function sizesOf(
   option: string,
   given: readonly string[],
 ): Record<string, number> {
-  return Object.fromEntries(given.map((text) => {
-    const [name, value] = sidesOf(option, text);
-    return [name, sizeOf(`--${option} ${name}`, value)];
-  }));
+  return byName(
+    option,
+    given,
+    (name, value) => sizeOf(`--${option} ${name}`, value),
+  );
 }

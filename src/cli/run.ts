@@ -25,7 +25,8 @@ const HELP = `${NAME} MODEL.onnx --input NAME=FILE ... [options]
 Runs one request, of one row or several, and prints its outputs as JSON: shape and elements by name. NaN and the
 infinities are the strings "NaN", "Infinity" and "-Infinity".
 
-  --input NAME=FILE a .npy, a .pb (TensorProto), or a .json list of numbers, nested or not (and these strings)
+  --input NAME=FILE a .npy, a .pb (TensorProto), or a .json list of numbers, nested or not (and these strings); of a
+                    decoder, states and what else it reads besides tokens
 ${ONNX_HELP}
 ${DECODER_HELP}
 ${TOKENS_HELP}`;
@@ -47,7 +48,9 @@ export async function run(args: string[]): Promise<number> {
   const [path] = positionals;
   if (values.decoder) {
     const model = await loadDecoder(NAME, path, values);
-    return await answered(model, decoderRequest(values));
+    const request = decoderRequest(model, values);
+    const inputs = Object.fromEntries(readInputs(NAME, model, values.input));
+    return await answered(model, { ...request, inputs });
   }
   refuseDecoderOptions(values);
   const model: OnnxCellModel = await loadFile(NAME, path, values);

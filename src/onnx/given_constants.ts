@@ -40,8 +40,10 @@ export function constantTensors(
       }
       const input = inputs.find((each) => each.name === name);
       if (input === undefined) {
-        return at.fail(
-          "there is no such input to say what its type and sizes are; give a tensor",
+        const names = inputs.map(({ name }) => name);
+        return at.fail(({ constants }) =>
+          "there is no such input to say what its type and sizes are; " +
+          `give ${constants(names)}`
         );
       }
       return [name, filled(input, numbers.map(Number), sizes, at)];

@@ -1,4 +1,9 @@
 import { shorten } from "../base/describe.ts";
+import {
+  type OptionWords,
+  PROGRAM_WORDS,
+  type Worded,
+} from "./option_words.ts";
 
 /** Characters that a message repeats of a name. */
 const NAME_SHOWN = 60;
@@ -23,6 +28,21 @@ const NAME_SHOWN = 60;
 export class OnnxError extends RangeError {
   /** Of the class, as errors print it. */
   override name = "OnnxError";
+}
+
+/** An error whose way out is an option, which callers may know by another name. */
+export class OptionError extends OnnxError {
+  readonly #worded: Worded;
+
+  constructor(worded: Worded) {
+    super(worded(PROGRAM_WORDS));
+    this.#worded = worded;
+  }
+
+  /** The message for whoever gives options otherwise than programs do. */
+  inWords(words: OptionWords): string {
+    return this.#worded(words);
+  }
 }
 
 /** A name in quotes, cut off where it is long. */
@@ -59,9 +79,11 @@ export class Place {
     return this.in(`node ${quoted(called)} (${shorten(op, NAME_SHOWN)})`);
   }
 
-  /** @throws OnnxError */
-  fail(why: string): never {
-    throw new OnnxError(`Cannot load ${this}: ${why}`);
+  /** @throws OnnxError; OptionError where the reason names options */
+  fail(why: string | Worded): never {
+    const text = (why: string) => `Cannot load ${this}: ${why}`;
+    if (typeof why === "string") throw new OnnxError(text(why));
+    throw new OptionError((words) => text(why(words)));
   }
 
   toString(): string {

@@ -41,7 +41,9 @@ export function sizesOf(
   const named = new Set<unknown>(inputs.flatMap(({ dims }) => dims ?? []));
   for (const [name, size] of Object.entries({ ...sizes, ...sizesMax })) {
     const at = place.in(`size ${quoted(name)}`);
-    if (!named.has(name)) at.fail("no input has an axis of that name");
+    if (!named.has(name)) {
+      at.fail(`no input has an axis of that name${thereAre(named)}`);
+    }
     if (!isSize(size)) {
       at.fail(`it is a positive integer, got ${describe(size)}`);
     }
@@ -53,13 +55,18 @@ export function sizesOf(
       at.fail("one axis stays free, give sizes of the others");
     }
     if (Object.hasOwn(sizes, free.name)) {
-      at.fail("it is in sizes and in sizesMax");
+      at.fail((words) =>
+        `give one, ${words.sizes(free.name)} or ${words.sizesMax(free.name)}`
+      );
     }
     if (free.max > LENGTH_MAX) at.fail(`it is ${LENGTH_MAX} at most`);
   }
   for (const name of Object.keys(shapes)) {
     if (inputs.some((input) => input.name === name)) continue;
-    place.in(`shape of ${quoted(name)}`).fail("there is no such input");
+    const names = new Set<unknown>(inputs.map(({ name }) => name));
+    place.in(`shape of ${quoted(name)}`).fail(
+      `there is no such input${thereAre(names)}`,
+    );
   }
   const known = {
     ...batchOf(inputs),
@@ -77,6 +84,14 @@ export function sizesOf(
     );
   }
   return dims;
+}
+
+/** What could have been named. */
+function thereAre(names: ReadonlySet<unknown>): string {
+  const texts = [...names].filter((name) => typeof name === "string");
+  return texts.length === 0
+    ? ""
+    : `; there are ${texts.map(quoted).join(", ")}`;
 }
 
 /** The one name that open axes in front have, which may stand elsewhere in other inputs, as in states: it is 1 there, too. */
@@ -125,22 +140,19 @@ function dimsOf(
     return given as number[];
   }
   if (dims === null) {
-    return at.fail(
-      "the file does not say its shape; give it as an option, shapes",
+    return at.fail(({ shapes }) =>
+      `the file does not say its shape; give ${shapes(name)}`
     );
   }
   return dims.map((size, axis) => {
     if (typeof size === "number") return size;
     if (size !== null && Object.hasOwn(sizes, size)) return sizes[size];
     if (axis === 0) return 1;
-    return at.fail(
+    return at.fail(({ sizes, sizesMax, shapes }) =>
       size === null
-        ? `the file leaves the size of axis ${axis} open; give shapes: { ${
-          JSON.stringify(name)
-        }: [...] }`
-        : `the size of axis ${axis} is ${quoted(size)}; give sizes: { ${
-          JSON.stringify(size)
-        }: ... }, or sizesMax to let every request have its own`,
+        ? `the file leaves the size of axis ${axis} open; give ${shapes(name)}`
+        : `the size of axis ${axis} is ${quoted(size)}; give ${sizes(size)}, ` +
+          `or ${sizesMax(size)} to let every request have its own`
     );
   });
 }

@@ -4,16 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { main } from "../../src/cli/main.ts";
-import { ServingEngine } from "../../src/engine/wall/serving.ts";
-import type { DecoderInput } from "../../src/onnx/decoder/decoder_model.ts";
-import { loadOnnx } from "../../src/onnx/load.ts";
-import { serial } from "../../src/policy/baselines/serial.ts";
 import { plainOf } from "../../src/tensor/plain_tensor.ts";
 import { encode } from "../onnx/wire.ts";
 import { node, tensorMessage, writeModel } from "../onnx/write_model.ts";
-import { tinyDecoder } from "../onnx/decoder_files.ts";
-import { decodePlain } from "../onnx/plain_decoding.ts";
-import { readModel } from "../../src/onnx/read/read_model.ts";
 import { captured } from "./captured.ts";
 
 /** y = x w, of a batch of any size. */
@@ -388,112 +381,4 @@ Deno.test("an axis stays free on the command line", async () => {
   } finally {
     rmSync(folder, { recursive: true });
   }
-});
-
-Deno.test("inspect and run take a file that is one step of a decoder", async () => {
-  await withFile(async (_, folder) => {
-    const file = tinyDecoder({
-      ...{ shared: "no", mask: "input", scale: "scores", positions: "table" },
-      ...{ layers: 1, heads: 2, size: 4, vocabulary: 19, seed: 6 },
-    });
-    const path = join(folder, "step.onnx");
-    writeFileSync(path, file);
-    const asked = ["run", path, "--decoder", "--tokens", "3,1,4"];
-    const { out, err } = await captured(() => main([...asked, "--steps", "5"]));
-    const states = {
-      "past_key_values.0.key": "present.0.key",
-      "past_key_values.0.value": "present.0.value",
-    };
-    const { ids } = decodePlain(readModel(file), states, {
-      ...{ tokens: [3, 1, 4], steps: 5, stop: [] },
-    });
-    assert.deepEqual(
-      JSON.parse(out),
-      { tokens: { shape: [5], data: ids } },
-      err,
-    );
-    const stopped = await captured(() =>
-      main([...asked, "--stop", `${ids[1]}`, "--positions-max", "20"])
-    );
-    const last = ids.indexOf(ids[1]) + 1;
-    assert.deepEqual(
-      JSON.parse(stopped.out).tokens.data,
-      ids.slice(0, last),
-      stopped.err,
-    );
-
-    const about = await captured(() =>
-      main(["inspect", path, "--decoder", "--json"])
-    );
-    const { positionsMax, cells, inputs } = JSON.parse(about.out);
-    assert.deepEqual([positionsMax, inputs], [40, []], about.err);
-    assert.deepEqual(
-      cells.map(({ name }: { name: string }) => name.split("/").at(-1)),
-      ["prefill", "step"],
-    );
-    const text = await captured(() => main(["inspect", path, "--decoder"]));
-    assert.match(text.out, /a decoder of up to 40 positions a request/);
-
-    const draw = async (...settings: string[]): Promise<number[]> => {
-      const { out, err, code } = await captured(() =>
-        main([...asked, "--steps", "9", ...settings])
-      );
-      assert.equal(code, 0, err);
-      return JSON.parse(out).tokens.data;
-    };
-    const model = await loadOnnx(file, { decoder: { sample: true } });
-    const drawnAs = async (settings: Partial<DecoderInput>) => {
-      const engine = await ServingEngine.create({
-        models: [model],
-        policy: serial(),
-        workers: 0,
-      });
-      const tokens = [3, 1, 4];
-      const { outputs } = await engine.run(model, {
-        ...{ tokens, maxSteps: 9 },
-        ...settings,
-      });
-      await engine.close();
-      return [...outputs.tokens.data];
-    };
-    const hot = ["--temperature", "9"];
-    assert.deepEqual(
-      await draw(...hot, "--seed", "7", "--top-k", "5", "--top-p", "0.9"),
-      await drawnAs({ temperature: 9, seed: 7, topK: 5, topP: 0.9 }),
-    );
-    assert.deepEqual(await draw(...hot), await drawnAs({ temperature: 9 }));
-    assert.notDeepEqual(await draw(...hot), await draw(...hot, "--seed", "8"));
-    assert.deepEqual(
-      await draw(...hot, "--top-k", "1"),
-      await draw(),
-      "the best of one",
-    );
-
-    for (
-      const [options, expected] of [
-        [["--tokens", "1", "--seed", "2"], /--seed is one of --temperature/],
-        [["--tokens", "1", "--temperature", "0"], /a number above 0, got "0"/],
-        [
-          ["--tokens", "1", "--temperature", "1", "--top-p", "2"],
-          /above 0 and up to 1, got "2"/,
-        ],
-        [["--tokens", "99"], /tokens\[0\] .* is 99; ids are/],
-        [["--tokens", "a"], /each of --tokens/],
-        [[], /--tokens are missing/],
-        [["--tokens", "1", "--stop", "19"], /There is no token 19 to stop at/],
-        [["--tokens", "1", "--size-max", "n=3"], /--size-max is none of/],
-        [["--tokens", "1", "--state", "a=b"], /there is no such input/],
-      ] as const
-    ) {
-      const { code, err } = await captured(() =>
-        main(["run", path, "--decoder", ...options])
-      );
-      assert.notEqual(code, 0);
-      assert.match(err, expected);
-    }
-    const alone = await captured(() => main(["run", path, "--top-k", "1"]));
-    assert.match(alone.err, /--top-k is one of --decoder, which is missing/);
-    const lonely = await captured(() => main(["run", path, "--tokens", "1"]));
-    assert.match(lonely.err, /--tokens is one of --decoder, which is missing/);
-  });
 });

@@ -218,7 +218,7 @@ Deno.test("a decoder has as many positions as its table, or as it is told", asyn
     () => loadOnnx(file, { decoder: { positionsMax: TABLE_ROWS + 1 } }),
     (error: Error) =>
       error instanceof OnnxError &&
-      /40 positions; "positionsMax" is 41/.test(error.message),
+      /40 positions; decoder: { positionsMax: 41 } is more/.test(error.message),
   );
   const tokens = Array<number>(TABLE_ROWS).fill(1);
   assert.throws(
@@ -246,7 +246,7 @@ Deno.test("a mask that leaves positions out, other than by distance, is refused 
     () => loadOnnx(file, { decoder: { positionsMax: TRIANGLE + 1 } }),
     (error: Error) =>
       error instanceof OnnxError &&
-      /from 48 on; "positionsMax" is 49/.test(error.message),
+      /from 48 on; decoder: { positionsMax: 49 } is more/.test(error.message),
   );
 });
 

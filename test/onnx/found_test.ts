@@ -257,7 +257,7 @@ const ASKED: Readonly<Record<string, [() => unknown, RegExp]>> = {
         })),
         { sizesMax: { n: 4 } },
       ),
-    /of a position are 6 bytes, rows of positions whole numbers of 4; give the size in "sizes"/,
+    /of a position are 6 bytes, rows of positions whole numbers of 4; give the size of the axis, sizes: /,
   ],
   "an output of no elements": [
     () =>

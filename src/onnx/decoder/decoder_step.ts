@@ -71,8 +71,8 @@ export function decoderStep(
 ): DecoderStep {
   const step = stepFile(file.graph, options, sizes, place);
   if (step.caches.length + step.states.length === 0) {
-    place.fail(
-      "nothing is handed on from one step to the next; give decoder: { states: { input: output } }",
+    place.fail(({ states }) =>
+      `nothing is handed on from one step to the next; give ${states()}`
     );
   }
   const positions = new Positions(file, step, place);
@@ -97,7 +97,7 @@ export function decoderStep(
     } is not there, or not by how far back a position is, from ${count} on`
     : `its tables have ${count} positions`;
   if (count < wanted && (options.positionsMax !== undefined || count === 0)) {
-    place.fail(`${why}; "positionsMax" is ${wanted}`);
+    place.fail(({ positionsMax }) => `${why}; ${positionsMax(wanted)} is more`);
   }
   if (step.seen) {
     const { name, most } = step.seen;

@@ -52,7 +52,7 @@ const ID = number(
 );
 
 /** Positions of a request. */
-const POSITIONS_MAX = 2 ** 20;
+export const POSITIONS_MAX = 2 ** 20;
 
 const NAME = ofType("string");
 

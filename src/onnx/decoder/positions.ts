@@ -231,10 +231,10 @@ export class Positions {
     const first = this.at(name, 0);
     const width = elementCount(first.dims);
     if (count * width > ELEMENTS_MAX) {
-      this.place.fail(
+      this.place.fail(({ positionsMax }) =>
         `a table of ${quoted(name)} for ${count} positions has ${
           count * width
-        } elements, and ${ELEMENTS_MAX} are the most; give fewer, decoder: { positionsMax: ... }`,
+        } elements, and ${ELEMENTS_MAX} are the most; give fewer, ${positionsMax()}`
       );
     }
     const Data = first.data.constructor as Float32ArrayConstructor;

@@ -15,6 +15,7 @@ import type {
   OnnxNode,
   ValueInfo,
 } from "../ir.ts";
+import type { OptionWords } from "../option_words.ts";
 import { type Place, quoted } from "../place.ts";
 import { type GivenSizes, NO_TYPE } from "../sizes.ts";
 import { stateGiven } from "../stream.ts";
@@ -125,8 +126,8 @@ export function stepFile(
     );
   const roles = [token, mask, position];
   if (roles.some((one) => one !== undefined && isSeen.has(one.name))) {
-    place.in(`size ${quoted(seen!.name)}`).fail(
-      "a decoder takes a token in every step; give decoder: { positionsMax: ... } for the most of them",
+    place.in(`size ${quoted(seen!.name)}`).fail(({ positionsMax }) =>
+      `a decoder takes a token in every step; give ${positionsMax()} for the most of them`
     );
   }
   for (const [i, one] of roles.entries()) {
@@ -297,12 +298,12 @@ function statesOf(
 function onlyOf(
   found: readonly ValueInfo[],
   what: string,
-  option: string,
+  option: "token" | "logits",
   place: Place,
 ): ValueInfo {
   if (found.length === 1) return found[0];
-  return place.fail(
-    `the file does not say ${what}; give decoder: { ${option}: "..." }`,
+  return place.fail(({ named }) =>
+    `the file does not say ${what}; give ${named(option)}`
   );
 }
 
@@ -329,8 +330,8 @@ class Sizes {
       ? this.given.shapes![name]
       : dims;
     return shape ??
-      this.place.in(`input ${quoted(name)}`).fail(
-        "the file does not say its shape; give it as an option, shapes",
+      this.place.in(`input ${quoted(name)}`).fail(({ shapes }) =>
+        `the file does not say its shape; give ${shapes(name)}`
       );
   }
 
@@ -351,9 +352,12 @@ class Sizes {
       typeof size === "number" ? [] : [axis]
     );
     if (open.length > 1) {
-      this.place.in(`state ${quoted(input.name)}`).fail(
+      const names = open.map((axis) => sizes[axis]);
+      this.place.in(`state ${quoted(input.name)}`).fail((words) =>
         `axes ${open.join(", ")} are open; give the sizes of all but that of ` +
-          "the positions (sizes, or shapes)",
+        `the positions, ${
+          names.map((size) => wayTo(size, input, words)).join(" or ")
+        }`
       );
     }
     const [axis] = open;
@@ -369,8 +373,8 @@ class Sizes {
       if (i === axis) return SEEN;
       const known = this.#size(size, i);
       if (typeof known === "number") return known;
-      return this.place.in(`input ${quoted(input.name)}`).fail(
-        `the size of axis ${i} is open, too; give it (sizes)`,
+      return this.place.in(`input ${quoted(input.name)}`).fail((words) =>
+        `the size of axis ${i} is open, too; give ${wayTo(known, input, words)}`
       );
     });
   }
@@ -379,12 +383,14 @@ class Sizes {
     return this.#declared(input).map((size, axis) => {
       const known = this.#size(size, axis);
       if (typeof known === "number") return known;
-      return this.place.in(`input ${quoted(input.name)}`).fail(
-        `the size of axis ${axis} is open; give it, ${
-          size === null
-            ? `shapes: { ${JSON.stringify(input.name)}: [...] }`
-            : `sizes: { ${JSON.stringify(size)}: ... }`
-        }; or, of what an encoder saw, the most, sizesMax: requests bring any number of positions up to that`,
+      return this.place.in(`input ${quoted(input.name)}`).fail((words) =>
+        `the size of axis ${axis} is open; give ${wayTo(size, input, words)}` +
+        (typeof size !== "string"
+          ? ""
+          : `; or, of what an encoder saw, the most, ${
+            words.sizesMax(size)
+          }: ` +
+            "requests bring any number of positions up to that")
       );
     });
   }
@@ -393,6 +399,15 @@ class Sizes {
   ones({ dims }: ValueInfo): number[] {
     return (dims ?? [1, 1]).map(() => 1);
   }
+}
+
+/** What gives the size of an input's axis. */
+function wayTo(
+  size: DeclaredDim,
+  { name }: ValueInfo,
+  { sizes, shapes }: OptionWords,
+): string {
+  return typeof size === "string" ? sizes(size) : shapes(name);
 }
 
 /** Nodes in front of the file's. */

@@ -134,11 +134,11 @@ function checkToken(row: RowShape, at: Place): void {
   if (row.dtype === "q8") return;
   const bytes = row.width * elementBytes(row.dtype);
   if (bytes % 4 === 0) return;
-  at.fail(
+  at.fail(({ sizes }) =>
     `${row.dtype}[${
       shapeOf(row)
     }] of a position are ${bytes} bytes, rows of positions whole numbers of 4; ` +
-      `give the size in "sizes"`,
+    `give the size of the axis, ${sizes("AXIS")}`
   );
 }
 

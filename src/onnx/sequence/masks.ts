@@ -93,10 +93,12 @@ export class Masks {
       if (!(error instanceof RangeError)) throw error;
     }
     if (seen !== undefined) return seen === "before";
-    return this.place.node(node).fail(
-      `${quoted(this.host.free.name)} cannot stay free: ${
+    const { name } = this.host.free;
+    return this.place.node(node).fail(({ sizes }) =>
+      `${quoted(name)} cannot stay free: ${
         quoted(mask.name)
-      } changes scores of attention otherwise than by leaving out positions behind, where inputs are all 1; give its size instead`,
+      } changes scores of attention otherwise than by leaving out positions behind, where inputs are all 1; ` +
+      `give its size instead, ${sizes(name)}`
     );
   }
 }

@@ -9,6 +9,7 @@ import { attributeOf, type OnnxGraph, type OnnxNode } from "../ir.ts";
 import type { KnownValue } from "../known_value.ts";
 import type { Recurrence } from "../lower/recurrence.ts";
 import { recurrenceOf } from "../lower/recurrences.ts";
+import type { OptionWords } from "../option_words.ts";
 import { type Place, quoted } from "../place.ts";
 import type { Dim } from "../shapes/dim.ts";
 import type { InferredValues } from "../shapes/infer_graph.ts";
@@ -137,19 +138,18 @@ class Naming implements Roles {
 
   refuse(name: string): never {
     const { free: { name: axis } } = this.host;
-    const wayOut = `give its size instead, sizes: { ${
-      JSON.stringify(axis)
-    }: ... }`;
+    const wayOut = ({ sizes }: OptionWords) =>
+      `give its size instead, ${sizes(axis)}`;
     const found = this.#reasons.get(name);
     if (!found) {
-      return this.place.fail(
+      return this.place.fail((words) =>
         `${quoted(name)} has no row for each position of ${
           quoted(axis)
-        }, nor one for the request; ${wayOut}`,
+        }, nor one for the request; ${wayOut(words)}`
       );
     }
-    return this.place.node(found.node).fail(
-      `${quoted(axis)} cannot stay free: ${found.why}; ${wayOut}`,
+    return this.place.node(found.node).fail((words) =>
+      `${quoted(axis)} cannot stay free: ${found.why}; ${wayOut(words)}`
     );
   }
 

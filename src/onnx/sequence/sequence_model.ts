@@ -95,10 +95,11 @@ export function sequenceModel(
   const results = graph.outputs.map(({ name }) => specOf(name));
   for (const { name, shape, free } of results) {
     if (!free || elementCount(shape.slice(0, free.axis)) === 1) continue;
-    place.in(`output ${quoted(name)}`).fail(
+    place.in(`output ${quoted(name)}`).fail(({ sizes }) =>
       `rows of all positions lie one behind the other: ${
         quoted(free.name)
-      } cannot stay free where another axis is in front of it; give its size instead`,
+      } cannot stay free where another axis is in front of it; ` +
+      `give its size instead, ${sizes(free.name)}`
     );
   }
   const plan = {

@@ -5,6 +5,8 @@ import { decoderModel } from "../../onnx/decoder/decoder_model.ts";
 import type { DecoderOptions } from "../../onnx/decoder/options.ts";
 import type { OnnxModel } from "../../onnx/ir.ts";
 import { onnxModel } from "../../onnx/model.ts";
+import type { OptionWords } from "../../onnx/option_words.ts";
+import { OnnxError, OptionError } from "../../onnx/place.ts";
 import { readModel } from "../../onnx/read/read_model.ts";
 import { BYTES_MAX, openSource, withFiles } from "../../onnx/source.ts";
 import { readSafetensors } from "../../tensor/safetensors.ts";
@@ -209,11 +211,37 @@ async function loadTensors(
     : await inner.has(ONNX)
     ? inner
     : undefined;
-  if (place) return await onnxFile(place, settings, options, text, isText);
+  if (place) {
+    return await inSettingWords(() =>
+      onnxFile(place, settings, options, text, isText)
+    );
+  }
   if (!hasWeights) return undefined;
   throw new RangeError(
     `${WEIGHTS} has weights; "model" of the settings says of what model`,
   );
+}
+
+/** What a file leaves open, as the settings give it. */
+const SETTING_WORDS: OptionWords = {
+  sizes: (axis) => `"sizes": {${JSON.stringify(axis)}: ...}`,
+  sizesMax: (axis) => `"sizes_max": {${JSON.stringify(axis)}: ...}`,
+  shapes: (input) => `"shapes": {${JSON.stringify(input)}: [...]}`,
+  constants: (inputs) => `one of ${inputs.join(", ")}`,
+  named: (option) => `"decoder": {"${option}": ...}`,
+  states: () => `"decoder": {"states": {INPUT: OUTPUT}}`,
+  positionsMax: (most) => `"decoder": {"positions_max": ${most ?? "..."}}`,
+};
+
+async function inSettingWords<Loaded>(
+  load: () => Promise<Loaded>,
+): Promise<Loaded> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error;
+    throw new OnnxError(error.inWords(SETTING_WORDS), { cause: error });
+  }
 }
 
 async function builtModel(

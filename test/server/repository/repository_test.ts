@@ -10,6 +10,7 @@ import { EngineHost } from "../../../src/server/host/engine_host.ts";
 import type { ModelFiles } from "../../../src/server/repository/model_files.ts";
 import { Repository } from "../../../src/server/repository/repository.ts";
 import { seededWeights } from "../../../src/tensor/weights.ts";
+import { node, writeModel } from "../../onnx/write_model.ts";
 import {
   PRODUCT_FILE,
   safetensors,
@@ -401,6 +402,29 @@ Deno.test("names that leave the folder are no models, and errors name no path", 
       method: "POST",
     });
     assert.match((await response.json()).error, /modle.*it takes .*model/);
+  });
+});
+
+Deno.test("what a file leaves open is asked for as the settings have it", async () => {
+  await withFolder((folder) => {
+    folder.write(
+      "open/model.onnx",
+      writeModel({
+        graph: {
+          inputs: [{ name: "x", dims: ["N", "seq", 2] }],
+          outputs: [{ name: "y" }],
+          nodes: [node("Relu", ["x"], ["y"])],
+        },
+      }),
+    );
+  }, async ({ folder, repository }) => {
+    const told = (await repository.sync()).get("open");
+    assert.match(
+      told ?? "",
+      /give "sizes": {"seq": ...}, or "sizes_max": {"seq": ...} to let/,
+    );
+    folder.write("open/shoal.json", { sizes_max: { seq: 4 } });
+    assert.equal((await repository.sync()).size, 0);
   });
 });
 
