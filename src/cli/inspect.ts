@@ -11,7 +11,7 @@ import { svgOf } from "../report/diagram_svg.ts";
 import { dotOf } from "../report/dot.ts";
 import { renderTable, type Table } from "../report/table.ts";
 import { cellDiagram } from "./cell_diagram.ts";
-import { checkApart, writeText } from "./files.ts";
+import { checkApart, checkWritable, writeText } from "./files.ts";
 import {
   DECODER_HELP,
   DECODER_OPTIONS,
@@ -62,11 +62,14 @@ export async function inspect(args: string[]): Promise<number> {
   if (values.dot && values.json) {
     throw new UsageError(`--dot or --json, not both${see(NAME)}`);
   }
+  if (values.svg !== undefined) {
+    checkApart(values.svg, positionals);
+    checkWritable(values.svg);
+  }
   const inspected = values.decoder
     ? decoderOf(await loadDecoder(NAME, positionals[0], values))
     : await fileOf(positionals[0], values);
   if (values.svg !== undefined) {
-    checkApart(values.svg, positionals);
     writeText(values.svg, svgOf(diagramOf(inspected)));
     progress(`saved: ${values.svg}`);
   }

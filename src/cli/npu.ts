@@ -45,7 +45,7 @@ import { wavefrontFrames, wavefrontSvg } from "../npu/chart/wavefront.ts";
 import { page } from "../npu/chart/svg.ts";
 import { layerChartSvg } from "../npu/chart/layer_chart.ts";
 import { rooflineSvg } from "../npu/chart/roofline.ts";
-import { checkApart, readText, writeText } from "./files.ts";
+import { checkApart, checkWritable, readText, writeText } from "./files.ts";
 import {
   ARRAY_MAX,
   DRAWN_MAX,
@@ -156,6 +156,7 @@ async function run(args: string[]): Promise<void> {
   }
   if (flags.wavefront !== undefined) {
     refuseOptions("--wavefront", flags, (option) => !DRAWN.includes(option));
+    checkWritable(flags.wavefront);
     return await drawWavefront(flags, flags.wavefront);
   }
   for (const option of ["gemm", "array"] as const) {
@@ -165,9 +166,9 @@ async function run(args: string[]): Promise<void> {
     );
   }
   for (const path of [flags.report, flags.profile]) {
-    if (path !== undefined) {
-      checkApart(path, [flags.config, flags.topology, flags.file]);
-    }
+    if (path === undefined) continue;
+    checkApart(path, [flags.config, flags.topology, flags.file]);
+    checkWritable(path);
   }
   const batch = sizeOption("batch", flags.batch, 1);
   const form: OutputForm = flags.json === true

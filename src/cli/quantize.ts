@@ -12,9 +12,14 @@ import type {
 import { serial } from "../policy/baselines/serial.ts";
 import { renderTable } from "../report/table.ts";
 import { accuracyOf, type OutputAccuracy } from "./accuracy.ts";
-import { checkApart, writeBytes } from "./files.ts";
+import { checkApart, checkWritable, writeBytes } from "./files.ts";
 import { REQUESTS_COMPARED_MAX } from "./limits.ts";
-import { loadFile, ONNX_HELP, ONNX_OPTIONS } from "./onnx_file.ts";
+import {
+  loadFile,
+  missingModel,
+  ONNX_HELP,
+  ONNX_OPTIONS,
+} from "./onnx_file.ts";
 import {
   type Elements,
   givenRequests,
@@ -75,9 +80,11 @@ export async function quantize(args: string[]): Promise<number> {
   const bits = integerOption("bits", values.bits, 8, { min: 7, max: 8 }) as
     | 7
     | 8;
-  const floats = await loadFile(NAME, path, values);
+  if (path === undefined) throw missingModel(NAME);
   const out = values.out ?? `${path.replace(/\.onnx$/i, "")}.int8.onnx`;
   checkApart(out, [path, ...inputFiles(values.input)]);
+  const floats = await loadFile(NAME, path, values);
+  checkWritable(out);
   const requests = givenRequests(NAME, floats, values.input, {
     ...{ seed, otherwise },
   });
@@ -90,9 +97,10 @@ export async function quantize(args: string[]): Promise<number> {
       } of constant float32 weights`,
     );
   }
+  // What cannot be compared, since it leaves an axis free for one, takes no file's place.
+  const bytes = await loadFile(NAME, file.bytes, values);
   writeBytes(out, file.bytes);
   progress(`saved: ${out}`);
-  const bytes = await loadFile(NAME, out, values);
   const accuracy = await compared(floats, bytes, requests);
   const what = values.input !== undefined
     ? `${requests.length} requests given`

@@ -1,4 +1,4 @@
-/** Commands whose output would be what they read. */
+/** Commands whose output would be what they read, or cannot be written. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -53,6 +53,66 @@ Deno.test("no command writes over what it reads", async () => {
       assert.deepEqual(readFileSync(path), Buffer.from(MODEL));
       assert.equal(readFileSync(other, "utf8"), "[[1, 10]]");
     }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("where nothing can be written is said before the work", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-apart-"));
+  try {
+    const path = join(folder, "model.onnx");
+    writeFileSync(path, MODEL);
+    const nowhere = join(folder, "none", "out");
+    // What they would say of their work is something else.
+    const commands = [
+      ["quantize", path, "--exclude", "y", "-o", nowhere],
+      ["inspect", `${path}.none`, "--svg", nowhere],
+      ["npu", `${path}.none`, "--report", nowhere],
+      ["npu", `${path}.none`, "--profile", nowhere],
+      ["npu", "--wavefront", nowhere, "--gemm", "0x0x0"],
+    ];
+    for (const command of commands) {
+      const refused = await captured(() => main(command));
+      assert.match(
+        refused.err,
+        /Cannot write .*none.out: there is no such file or directory/,
+        command.join(" "),
+      );
+      assert.equal(refused.code, 2);
+      assert.equal(refused.out, "");
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("quantize writes no file that cannot be compared", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-apart-"));
+  try {
+    const path = join(folder, "model.onnx");
+    writeFileSync(
+      path,
+      writeModel({
+        graph: {
+          inputs: [{ name: "x", dims: ["N", "seq", 2] }],
+          outputs: [{ name: "y" }],
+          initializers: { w: plainOf("float32", [2, 2], [1, 2, 3, 4]) },
+          nodes: [node("MatMul", ["x", "w"], ["y"])],
+        },
+      }),
+    );
+    const out = join(folder, "out.onnx");
+    writeFileSync(out, "kept");
+    const quantize = (option: string) =>
+      captured(() => main(["quantize", path, "-o", out, option, "seq=3"]));
+    const refused = await quantize("--size-max");
+    assert.equal(refused.code, 2);
+    assert.match(refused.err, /"seq" cannot stay free.* --size seq=N$/m);
+    assert.equal(readFileSync(out, "utf8"), "kept");
+    const { code, err } = await quantize("--size");
+    assert.equal(code, 0, err);
+    assert.notEqual(readFileSync(out, "utf8"), "kept");
   } finally {
     rmSync(folder, { recursive: true });
   }
