@@ -58,8 +58,8 @@ export interface Page {
   readonly root: string;
   /** Path and query of the page; default "/". */
   readonly path?: string;
-  /** Whether the page is cross-origin isolated. */
-  readonly isolated?: boolean;
+  /** Whether the page is cross-origin isolated; "document" when its files are not sent with the headers. */
+  readonly isolated?: boolean | "document";
 }
 
 class Reports {
@@ -177,7 +177,7 @@ function originOf(server: Server): string {
 /** Serves a folder's files, or another server's, and takes reports. */
 async function serve(
   root: string,
-  isolated: boolean,
+  isolated: boolean | "document",
   report: (text: string) => string,
 ): Promise<Server> {
   const server = createServer(async (request, response) => {
@@ -192,7 +192,8 @@ async function serve(
       : await (/^http:/.test(root) ? fetched : read)(root, request.url!);
     response.writeHead(found ? 200 : 404, {
       ...(found && { "content-type": found.type }),
-      ...(isolated && ISOLATION),
+      ...((isolated === "document" ? found?.type === "text/html" : isolated) &&
+        ISOLATION),
     });
     response.end(found?.content);
   });

@@ -102,29 +102,47 @@ runInContext(readFileSync("bundle.js", "utf8"), createContext(host, rules));
   );
 });
 
-const PAGE = `<!doctype html>
-<meta http-equiv="Content-Security-Policy" content="script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'">
-<script type="module" src="main.js"></script>
-`;
-
 const MAIN = `import { lstm, ServingEngine } from "./dist/mod.js";
 const body = await ServingEngine.create({ models: [lstm({ hidden: 4, vocabulary: 5 })] })
   .then(() => "there is an engine", ({ message }) => message);
 await fetch("/report", { method: "POST", body });
 `;
 
-for (const browser of BROWSER_NAMES) {
-  Deno.test(`an engine in a page without threads by policy says so, in ${browser}`, async () => {
-    using stranger = new Stranger({ "index.html": PAGE, "main.js": MAIN });
-    cpSync(`${ROOT}build/dist`, stranger.path("dist"), { recursive: true });
-    const page = { root: stranger.folder, isolated: true };
-    const texts = await visit(browser, [page]);
-    if (texts === undefined) {
-      return console.log(`skipped: a page's policy in ${browser}: not here`);
-    }
-    assert.match(
-      texts[0],
+/** Pages that are isolated, and have no threads all the same. */
+const PAGES: Record<
+  string,
+  { head: string; isolated: true | "document"; message: RegExp }
+> = {
+  "by policy": {
+    head:
+      `<meta http-equiv="Content-Security-Policy" content="script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'">`,
+    isolated: true,
+    message:
       /^A worker thread failed to start from http:.*\(worker-src\).*\(workers: 0\)$/,
-    );
-  });
+  },
+  "as its files have no headers": {
+    head: "",
+    isolated: "document",
+    message:
+      /^A worker thread failed to start from http:.* sent with Cross-Origin-Embedder-Policy.*\(workers: 0\)$/,
+  },
+};
+
+for (const browser of BROWSER_NAMES) {
+  for (const [why, { head, isolated, message }] of Object.entries(PAGES)) {
+    Deno.test(`an engine in a page without threads ${why} says so, in ${browser}`, async () => {
+      using stranger = new Stranger({
+        "index.html":
+          `<!doctype html>${head}<script type="module" src="main.js"></script>`,
+        "main.js": MAIN,
+      });
+      cpSync(`${ROOT}build/dist`, stranger.path("dist"), { recursive: true });
+      const page = { root: stranger.folder, isolated };
+      const texts = await visit(browser, [page]);
+      if (texts === undefined) {
+        return console.log(`skipped: a page ${why} in ${browser}: not here`);
+      }
+      assert.match(texts[0], message);
+    });
+  }
 }

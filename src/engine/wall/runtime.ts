@@ -190,7 +190,8 @@ function notStarted(why: string, options?: ErrorOptions): Error {
   const { href, protocol } = workerUrl();
   const pages = protocol === "file:"
     ? ""
-    : "; a page starts threads from its own origin alone, and where its policy (worker-src) allows it: " +
+    : "; a page starts threads from its own origin alone, where its policy (worker-src) allows it, and " +
+      "where the script itself is sent with Cross-Origin-Embedder-Policy, as the page is: " +
       "else ask for none (workers: 0)";
   return new Error(
     `A worker thread failed to start from ${href}: ${
