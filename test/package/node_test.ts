@@ -1,6 +1,6 @@
 /** What is Node's own about the package: bundles for servers, and its permission model. */
 import assert from "node:assert/strict";
-import { cpSync, rmSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { build, stop } from "esbuild";
 import { ROOT, Stranger } from "./stranger.ts";
 
@@ -39,6 +39,28 @@ Deno.test("a server's bundle finds the worker and the kernels where a bundler ha
   rmSync(dist, { recursive: true });
   stranger.write({ "main.js": moved });
   assert.equal(stranger.run("node", "main.js").stdout, "threads 1\n");
+});
+
+/** All that such tools look through; the command line is not for them. */
+const MODULES = /^(?!cli)[\w-]+\.js$/;
+
+Deno.test("who copies a server's files sees all that are not imported", () => {
+  const dist = `${ROOT}build/dist`;
+  const seen: string[] = [];
+  for (const name of readdirSync(dist)) {
+    if (!MODULES.test(name)) continue;
+    const text = readFileSync(`${dist}/${name}`, "utf8");
+    // @vercel/nft takes `() => new URL(...)` for a value, which it follows no further.
+    const returned = new RegExp(
+      `\\breturn (?:new Worker\\()?${FILE.source}`,
+      "g",
+    );
+    const files = [...text.matchAll(returned)].map(([, file]) => file);
+    assert.deepEqual(files, [...text.matchAll(FILE)].map(([, file]) => file));
+    seen.push(...files);
+  }
+  const needed = readdirSync(dist).filter((name) => /\.wasm$/.test(name));
+  assert.deepEqual([...new Set(seen)].sort(), [...needed, "worker.js"].sort());
 });
 
 Deno.test("a worker that is missing is named in Node, too", () => {

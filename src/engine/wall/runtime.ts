@@ -52,15 +52,23 @@ type KernelFile = Extract<
 
 /**
  * The files that are not imported, each written as bundlers look for them: `new URL` of a literal and
- * `import.meta.url`. In the package they lie side by side: src/cli/bundle.ts puts those paths in here.
+ * `import.meta.url`. In the package they lie side by side: src/cli/package/bundle.ts puts those paths in here. Each is
+ * returned by a statement: what is but the value of an arrow function escapes who copies a server's files
+ * (@vercel/nft, for Nitro and Vercel).
  */
 const KERNELS: Readonly<Record<KernelFile, () => URL>> = {
-  "shoal": () => new URL("../../../build/shoal.wasm", import.meta.url),
-  "shoal.debug": () =>
-    new URL("../../../build/shoal.debug.wasm", import.meta.url),
-  "shoal.dot": () => new URL("../../../build/shoal.dot.wasm", import.meta.url),
-  "shoal.relaxed": () =>
-    new URL("../../../build/shoal.relaxed.wasm", import.meta.url),
+  "shoal"() {
+    return new URL("../../../build/shoal.wasm", import.meta.url);
+  },
+  "shoal.debug"() {
+    return new URL("../../../build/shoal.debug.wasm", import.meta.url);
+  },
+  "shoal.dot"() {
+    return new URL("../../../build/shoal.dot.wasm", import.meta.url);
+  },
+  "shoal.relaxed"() {
+    return new URL("../../../build/shoal.relaxed.wasm", import.meta.url);
+  },
 };
 
 /** The files of builds over shared memory. */
