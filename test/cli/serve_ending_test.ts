@@ -113,6 +113,8 @@ for (const second of ["SIGTERM", "SIGINT"] as const) {
 
 Deno.test("SIGINT makes no lame duck", async () => {
   const started = await start(60_000, 3_600_000);
+  // Who answers hears signals.
+  assert.equal(await status(`${started.url}slow/1`), 200);
   process.kill(started.child.pid!, "SIGINT");
   assert.equal(await started.code, 0);
   assert.equal(started.lines.length, 2);
