@@ -90,6 +90,13 @@ const FOUND: Record<string, [Single, why: RegExp]> = {
     },
     /\(Col2Im\): columns of \[3\], expected three axes$/,
   ],
+  "a shape of no sizes that a request brings": [
+    {
+      ...{ op: "Reshape", version: 19, attributes: {} },
+      operands: [{ type: "int32", dims: [2, 1], isConstant: true }, given(0)],
+    },
+    /\(Reshape\): \[2, 1\] does not fit into \[\]$/,
+  ],
   "a grid of no axes": [
     {
       ...{ op: "AffineGrid", version: 20, attributes: {} },

@@ -133,9 +133,9 @@ const size: ShapeRule = ({ first: { dims } }) => [
 const reshape: ShapeRule = (view) => {
   const { first, place, version } = view;
   const given = version < 5 ? undefined : view.input(1);
-  const target = given ? given.elements : view.ints("shape");
+  const rank = given?.dims?.[0];
+  const target = rank === 0 ? [] : given ? given.elements : view.ints("shape");
   if (target === undefined) {
-    const rank = given?.dims?.[0];
     return [
       reshaped(
         first,
