@@ -96,8 +96,9 @@ Deno.test("beside threads those who cannot be in time give a worker no more ahea
   assert(aheadBesideLost(64) <= 2, `${aheadBesideLost(64)}`);
 });
 
-Deno.test("beside threads a decoder has one step ahead, an encoder as many as a worker has tasks", () => {
-  const model = seq2seq({ hidden: 1, sourceVocabulary: 3 });
+Deno.test("beside threads a decoder has several steps ahead, as an encoder has, also where a step is several cells", () => {
+  const model = gnmt({ hidden: 1, layers: 2, sourceVocabulary: 3 });
+  const cells = model.cells.filter(({ phase }) => phase === "decoder").length;
   const policy = auto({ profile: () => 10, batchSizeMax: 2 });
   const most = new Map<string, number>();
   told({
@@ -128,7 +129,7 @@ Deno.test("beside threads a decoder has one step ahead, an encoder as many as a 
     })),
     cost: constantCost(10),
   });
-  assert.equal(most.get("decoder"), 1);
+  assert(most.get("decoder")! > cells, `${most.get("decoder")}`);
   assert(most.get("encoder")! > 1, `${most.get("encoder")}`);
 });
 

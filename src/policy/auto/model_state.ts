@@ -128,7 +128,7 @@ export class ModelState {
     if (steps > 0) this.#steps.observe([1, request.tag.brought], steps);
   }
 
-  /** Who would advance now, if anybody. A decoder has one step ahead at most: whichever is under way may be its last. */
+  /** Who would advance now, if anybody: who has nothing under way elsewhere. Steps ahead may lie behind a decoder's end. */
   batch(now: Situation) {
     const { nowNs, worker, all: workers, shares } = this.#now = now;
     const isSlowed = this.costs.slowdown(workers, workers) > SLOWED;
@@ -141,10 +141,8 @@ export class ModelState {
       else this.due++;
     }
     if (late > 0) this.requests.sort(inOrder);
-    const isFree = ({ tag }: AutoRequest) =>
-      tag.ready.length > 0 &&
-      (tag.underWay === 0 || tag.newest?.worker === worker &&
-          (tag.underWay < 2 || tag.ready[0].cell.phase !== "decoder"));
+    const isFree = ({ tag: { ready, underWay, newest } }: AutoRequest) =>
+      ready.length > 0 && (underWay === 0 || newest?.worker === worker);
     const free = firstOf(this.requests, LOOKED_AT, isFree);
     if (free.length === 0) return undefined;
     if (this.#asked++ < AGAIN || this.#asked % AGAIN === 0) this.#curve = [];
@@ -170,7 +168,7 @@ export class ModelState {
     const stepNs = this.#time.nodeNs.slice(grows).reduce((a, b) => a + b, 1);
     const times: number[][] = cells.map(() => []);
     const parts = free.map(({ arrivalNs, tag }) => {
-      const { ready: [{ cell }], left, leftNs, nodeNs, dueNs } = tag;
+      const { ready: { 0: { cell } }, left, leftNs, nodeNs, dueNs } = tag;
       const at = cells.indexOf(cell);
       const part = left[at] < 2 || at >= grows ? grows : at; // Or there by a pass.
       if (isUrgent && dueNs === Infinity) return part;
@@ -180,15 +178,15 @@ export class ModelState {
       times[part].push(Math.max(1, ns));
       return part;
     });
-    const perNs = times.map((of) =>
-      Math.max(0, ...of.sort((a, b) => a - b).map((ns, i) => (i + 1) / ns))
-    );
+    const perNs = (of: number[]) =>
+      Math.max(0, ...of.sort((a, b) => a - b).map((ns, i) => (i + 1) / ns));
     const isClose = nowNs + CLOSE * free[0].tag.leftNs > free[0].tag.dueNs;
     const goes = (one: number) =>
       isUrgent ? isClose : times[one].length >= rows;
-    const fast = isFlat ? perNs.indexOf(Math.max(...perNs)) : undefined;
-    const best = parts.find(goes) ?? fast;
-    return free.filter((_, i) => parts[i] === (best ?? parts[i]));
+    const enough = parts.find(goes);
+    const all = enough === undefined && isFlat ? times.map(perNs) : [];
+    const best = enough ?? all.indexOf(Math.max(...all));
+    return best < 0 ? free : free.filter((_, i) => parts[i] === best);
   }
 
   /** How much longer it takes beside so many. Passes of a model that takes several differ: only their mean is known. */

@@ -267,10 +267,10 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.steps-ahead",
     file: STATE,
-    from: "tag.underWay < 2 ||",
-    to: "true ||",
+    from: "underWay === 0 || newest?.worker === worker",
+    to: "underWay === 0",
     tests: THREADS,
-    why: "a decoder has one step ahead",
+    why: "a request has several steps ahead on its worker",
   },
   {
     id: "auto.no-riders",
