@@ -12,14 +12,20 @@ import { told } from "./told.ts";
 
 const STEPS = staticChain({ cells: ["S*"] });
 
+/** Of a task that is not over before the host hears of another one. */
+const LONG_NS = 1e7;
+
 /** Most tasks that a worker has under so many requests that come at once. */
-function mostAhead({ count, isRemote = true, model = STEPS, request = {} }: {
-  count: number;
-  isRemote?: boolean;
-  model?: Model<unknown>;
-  request?: { input?: unknown; stepsFixed?: number };
-}): number {
-  const policy = auto({ profile: () => 10, batchSizeMax: 2 });
+function mostAhead(
+  { count, isRemote = true, taskNs = LONG_NS, model = STEPS, request = {} }: {
+    count: number;
+    isRemote?: boolean;
+    taskNs?: number;
+    model?: Model<unknown>;
+    request?: { input?: unknown; stepsFixed?: number };
+  },
+): number {
+  const policy = auto({ profile: () => taskNs, batchSizeMax: 2 });
   let queued = 0;
   told({
     policy: {
@@ -35,7 +41,7 @@ function mostAhead({ count, isRemote = true, model = STEPS, request = {} }: {
       input: { steps: 3 },
       ...request,
     })),
-    cost: constantCost(10),
+    cost: constantCost(taskNs),
   });
   return queued;
 }
@@ -45,6 +51,14 @@ Deno.test("beside threads a worker has a task ahead, and more the more wait", ()
   assert.equal(mostAhead({ count: 2 }), 2);
   const most = mostAhead({ count: 64 });
   assert(most >= 4, `${most}`);
+});
+
+Deno.test("beside threads a worker has four tasks more ahead where tasks are short, fewer where they are longer", () => {
+  const alone = { count: 1, request: { input: { steps: 20 } } };
+  assert.equal(mostAhead({ ...alone, taskNs: 10, isRemote: false }), 1);
+  assert.equal(mostAhead({ ...alone, taskNs: 10 }), 6);
+  assert.equal(mostAhead({ ...alone, taskNs: 400_000 }), 4);
+  assert.equal(mostAhead({ ...alone, taskNs: LONG_NS }), 2);
 });
 
 Deno.test("beside threads a worker has few tasks ahead where results say who goes on, however many wait", () => {
@@ -62,15 +76,19 @@ Deno.test("beside threads a worker has few tasks ahead where results say who goe
   assert(others >= 14, `${others}`);
 });
 
-/** Sixty-four who cannot be in time and wait, and a newcomer every twenty who can: what a worker has ahead then. */
+/** So many who cannot be in time and wait, and newcomers all two tasks' time who can: what a worker has ahead then. */
 function aheadBesideLost(count: number): number {
-  const policy = auto({ profile: () => 10, batchSizeMax: 2, slaNs: 60 });
+  const policy = auto({
+    profile: () => LONG_NS,
+    batchSizeMax: 2,
+    slaNs: 6 * LONG_NS,
+  });
   let queued = 0;
   told({
     policy: {
       ...policy,
       schedule(view) {
-        if (view.nowNs > 1200 && view.nowNs < 1450) {
+        if (view.nowNs > 120 * LONG_NS && view.nowNs < 145 * LONG_NS) {
           queued = Math.max(queued, view.workers[0].queued);
         }
         return policy.schedule({ ...view, isRemote: true });
@@ -83,11 +101,11 @@ function aheadBesideLost(count: number): number {
         input: { steps: 100 },
       })),
       ...Array.from({ length: 25 }, (_, i) => ({
-        arrivalNs: 1000 + 20 * i,
+        arrivalNs: (100 + 2 * i) * LONG_NS,
         input: { steps: 3 },
       })),
     ],
-    cost: constantCost(10),
+    cost: constantCost(LONG_NS),
   });
   return queued;
 }

@@ -57,7 +57,8 @@ export function auto(options: AutoOptions = {}): Policy {
       const states = [...models.values()].filter((one) => one.requests.length);
       const size = states.reduce((n, s) => n + (s.due || s.requests.length), 0);
       const most = Math.min(size, ...states.map(({ led }) => led));
-      const ahead = isRemote ? 1 + Math.floor(most / 16) : 0; // The host is busy.
+      const short = Math.min(4, 1e6 / costs.taskNs.value); // Are over before the host hears of it.
+      const ahead = isRemote ? 1 + Math.floor(most / 16 + short) : 0;
       const free = workers.filter(({ queued }) => queued <= ahead)
         .sort((a, b) => a.queued - b.queued);
       const [all, shares] = [workers.length, states.length];

@@ -50,6 +50,8 @@ export class CostTable {
   readonly #shares = new Map<Model, MovingMean[]>();
   /** What the host takes for a launch, ns: what passes between two beside what was run, where one follows at once. */
   readonly hostNs = new MovingMean(NEWEST_VARYING);
+  /** What a task takes, ns, whatever it is of; before any was seen long. */
+  readonly taskNs = new MovingMean(NEWEST_VARYING, 1e9);
 
   constructor(profile: Profile | undefined) {
     this.#expectedNs = profile ??
@@ -62,6 +64,7 @@ export class CostTable {
    * @returns what it was expected to take alone, ns; NaN when nothing was known or computed
    */
   saw(task: RanTask, ns: number, busy = 1): number {
+    this.taskNs.add(ns);
     const { cell, padding, paddedLength } = task;
     const nodes = computed(task);
     if (nodes.length === 0 && task.nodes.length > 0) return NaN;

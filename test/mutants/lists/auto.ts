@@ -349,10 +349,19 @@ export const MUTANTS: MutantList = [
   {
     id: "auto.nothing-ahead",
     file: POLICY,
-    from: "isRemote ? 1 + Math.floor(most / 16) : 0",
-    to: "isRemote ? 1 : 0",
+    from: "isRemote ? 1 + Math.floor(most / 16 + short) : 0",
+    to: "isRemote ? 1 + Math.floor(short) : 0",
     tests: THREADS,
     why: "threads have more tasks ahead the more requests wait",
+  },
+  {
+    id: "auto.short-tasks",
+    file: POLICY,
+    from: "Math.min(4, 1e6 / costs.taskNs.value)",
+    to: "0",
+    tests: THREADS,
+    why:
+      "of tasks that are over before the host hears of another one threads have more ahead",
   },
   {
     id: "auto.writers-led",
