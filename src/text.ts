@@ -19,11 +19,13 @@ export type {
   TextRun,
   TextSteps,
 } from "./text/run_texts.ts";
+export type { Prompts } from "./text/prompts.ts";
 export { sentenceModules } from "./text/sentence_modules.ts";
 export type { SentenceModules } from "./text/sentence_modules.ts";
 export { TextModel } from "./text/text_model.ts";
 export type {
   EmbedOptions,
+  PromptedOptions,
   ScoreOptions,
   Text,
   TextModelOptions,

@@ -9,20 +9,22 @@ export const POOLINGS: readonly Pooling[] = ["mean", "cls", "last"];
 /**
  * One row of the first `rows` of `width` elements.
  * Source: sentence-transformers, `Pooling.forward`.
+ * @param first how many rows in front do not count in a mean; where there are no others, it is of zeros
  */
 export function pooled(
   data: Float32Array,
   rows: number,
   width: number,
   pooling: Pooling,
+  first = 0,
 ): Float32Array {
   if (pooling === "cls") return data.slice(0, width);
   if (pooling === "last") return data.slice((rows - 1) * width, rows * width);
   const sums = new Float64Array(width);
-  for (let row = 0; row < rows; row++) {
+  for (let row = first; row < rows; row++) {
     for (let i = 0; i < width; i++) sums[i] += data[row * width + i];
   }
-  return Float32Array.from(sums, (sum) => sum / rows);
+  return Float32Array.from(sums, (sum) => sum / Math.max(1, rows - first));
 }
 
 /** Least length that a row is divided by. Source: PyTorch, `torch.nn.functional.normalize`. */

@@ -25,6 +25,7 @@ import {
   sigmoid,
   softmax,
 } from "./pooling.ts";
+import { promptOf } from "./prompts.ts";
 import {
   type RunText,
   runTexts,
@@ -38,6 +39,8 @@ import {
   type EmbedOptions,
   isText,
   MODEL_CHECKS,
+  PROMPTED_CHECKS,
+  type PromptedOptions,
   SCORE_CHECKS,
   type ScoreOptions,
   type Text,
@@ -125,6 +128,7 @@ export class TextModel {
     this.labels = options.labels;
     this.pooling = options.pooling ?? "mean";
     this.#dense = this.#options.dense ?? [];
+    promptOf(this.#options, undefined, "defaultPrompt");
     this.#rowOutputs = rowOutputs(
       options.pooling !== undefined || this.#dense.length > 0,
     );
@@ -165,11 +169,16 @@ export class TextModel {
       ...(most < Infinity && { tokensMax: most }),
       ...{ truncate, truncationSide, addSpecialTokens },
     };
-    if (typeof text === "string") return this.tokenizer.encode(text, limits);
+    if (typeof text === "string") {
+      return this.tokenizer.encode(this.#cased(text), limits);
+    }
     isText("text", text);
     if (isPair(text)) {
       const [first, pair] = text;
-      return this.tokenizer.encode(first, { ...limits, pair });
+      return this.tokenizer.encode(this.#cased(first), {
+        ...limits,
+        pair: this.#cased(pair),
+      });
     }
     const given = Array.from(text as ArrayLike<number>);
     areIds("text", given);
@@ -186,29 +195,44 @@ export class TextModel {
   }
 
   /**
-   * A row for each text.
-   * @throws what `encode` throws, and what `run` rejects with
+   * A text as the tokenizer gets it where it is embedded: behind its prompt, and in lower case where that is an option.
+   * @throws RangeError on a name of no prompt
+   */
+  prompted(text: string, promptName?: string): string {
+    return this.#cased(promptOf(this.#options, promptName) + text);
+  }
+
+  /**
+   * A row for each text, which stands behind the model's prompt where it has one.
+   * @throws what `encode` throws, and what `run` rejects with; RangeError on a name of no prompt
    */
   async embed<Options extends TextRequestOptions>(
     run: RunText<Options>,
     texts: readonly Text[],
     options: EmbedOptions<Options> = {},
   ): Promise<Embedding[]> {
-    const { normalize = true, dimensions, ...rest } = checkedOptions(
-      "embed()",
-      options,
-      EMBED_CHECKS as Checks<EmbedOptions<Options>>,
-    );
-    return await this.#each(run, texts, rest, async (run, rows) => {
+    const { normalize = true, dimensions, promptName, ...rest } =
+      checkedOptions(
+        "embed()",
+        options,
+        EMBED_CHECKS as Checks<EmbedOptions<Options>>,
+      );
+    const prompted = this.#prompted(texts, promptName);
+    const first = this.#options.includePrompt === false
+      ? this.#promptTokens(promptName, rest)
+      : 0;
+    return await this.#each(run, prompted, rest, async (run, rows, i) => {
       // Layers take milliseconds of the thread that schedules what others run.
       if (this.#dense.length > 0) await new Promise<void>(nextTurn);
       const output = this.#outputOf(run, this.#rowOutputs);
       this.#checkDense(output.shape);
       const width = output.shape.at(-1) ?? 1;
       const data = floatsOf(output);
-      const row = output.shape.length < 3
-        ? data.slice()
-        : this.#dense.reduce(denseRow, pooled(data, rows, width, this.pooling));
+      const from = typeof prompted[i] === "string" ? first : 0;
+      const row = output.shape.length < 3 ? data.slice() : this.#dense.reduce(
+        denseRow,
+        pooled(data, rows, width, this.pooling, from),
+      );
       if (dimensions !== undefined && dimensions > row.length) {
         throw new RangeError(
           `"dimensions" are at most ${row.length}, got ${dimensions}`,
@@ -220,15 +244,22 @@ export class TextModel {
   }
 
   /**
-   * A row for each token of each text, special ones included, as the model computes it.
-   * @throws what `encode` throws, and what `run` rejects with; TextFileError when the model has no such output
+   * A row for each token of each text, special ones and the prompt's included, as the model computes it.
+   * @throws what `encode` throws, and what `run` rejects with; TextFileError when the model has no such output; RangeError
+   * on a name of no prompt
    */
   async embedTokens<Options extends TextRequestOptions>(
     run: RunText<Options>,
     texts: readonly Text[],
-    options: TextOptions<Options> = {},
+    options: PromptedOptions<Options> = {},
   ): Promise<TokenEmbeddings[]> {
-    return await this.#each(run, texts, options, (run, rows) => {
+    const { promptName, ...rest } = checkedOptions(
+      "embedTokens()",
+      options,
+      PROMPTED_CHECKS as Checks<PromptedOptions<Options>>,
+    );
+    const prompted = this.#prompted(texts, promptName);
+    return await this.#each(run, prompted, rest, (run, rows) => {
       const output = this.#outputOf(run, TOKEN_OUTPUTS);
       if (output.shape.length < 3) {
         throw new TextFileError(
@@ -359,7 +390,7 @@ export class TextModel {
     run: RunText<Options>,
     texts: readonly TextOrPair[],
     options: TextOptions<Options>,
-    make: (run: TextRun, rows: number) => T | Promise<T>,
+    make: (run: TextRun, rows: number, i: number) => T | Promise<T>,
   ): Promise<(T & TextResult)[]> {
     listOf(isText)("texts", texts);
     const { request, ...rest } = options;
@@ -374,13 +405,38 @@ export class TextModel {
     const made: (T & TextResult)[] = [];
     for (const [i, run] of runs.entries()) {
       made.push({
-        ...await make(run, inputs[i].rows),
+        ...await make(run, inputs[i].rows, i),
         tokens: inputs[i].rows,
         truncated: encoded[i].truncated,
         timing: run.timing,
       });
     }
     return made;
+  }
+
+  #cased(text: string): string {
+    return this.#options.lowercase ? text.toLowerCase() : text;
+  }
+
+  /** Texts behind a prompt; ids stay what they are. */
+  #prompted(texts: readonly Text[], promptName: string | undefined): Text[] {
+    listOf(isText)("texts", texts);
+    const prompt = promptOf(this.#options, promptName);
+    return texts.map((text) => typeof text === "string" ? prompt + text : text);
+  }
+
+  /**
+   * How many of a text's tokens are its prompt's, and of what is around it in front.
+   * Source: sentence-transformers, `_get_prompt_length`.
+   */
+  #promptTokens(name: string | undefined, options: TextOptions): number {
+    const prompt = promptOf(this.#options, name);
+    if (prompt === "") return 0;
+    const { addSpecialTokens = true } = options;
+    const limits = { addSpecialTokens, truncate: true };
+    // Its last space is part of the word behind it.
+    const { ids, added } = this.encode(prompt.trim(), limits);
+    return ids.length - (added.at(-1) ?? 0);
   }
 
   #scores(run: TextRun, raw: boolean): number[] {

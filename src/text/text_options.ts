@@ -12,6 +12,7 @@ import {
 import { describe, isList } from "../base/describe.ts";
 import { type DenseLayer, isDense } from "./dense.ts";
 import { type Pooling, POOLINGS } from "./pooling.ts";
+import type { Prompts } from "./prompts.ts";
 import type { TextRequestOptions } from "./run_texts.ts";
 import type { ScoreActivation } from "./text_settings.ts";
 import type { TruncationSide } from "./truncate.ts";
@@ -23,7 +24,7 @@ export type Text = string | readonly number[] | Int32Array;
 export type TextOrPair = Text | readonly [string, string];
 
 /** What a model of texts is, besides what its file says; `textSettings` reads most of it from configuration files. */
-export interface TextModelOptions {
+export interface TextModelOptions extends Prompts {
   /** Most tokens of a text; default: what tokenizer and model take. */
   readonly tokensMax?: number;
   /** Which of the model's outputs counts; default: by its name, or the only one. */
@@ -36,6 +37,10 @@ export interface TextModelOptions {
   readonly pooling?: Pooling;
   /** Layers that a text's pooled row goes through, the first one first; default: none. An output that has one row is refused. */
   readonly dense?: readonly DenseLayer[];
+  /** Whether tokens of a prompt count where rows of tokens make a text's by their mean; default true. */
+  readonly includePrompt?: boolean;
+  /** Whether texts come to the tokenizer in lower case, prompts included; default false. Ids stay what they are. */
+  readonly lowercase?: boolean;
   /** Names of classes, in the order of scores; default "LABEL_0" and so on. */
   readonly labels?: readonly string[];
   /** How scores become probabilities; default: "sigmoid" of one score, "softmax" of several. */
@@ -68,12 +73,23 @@ export interface TextOptions<
 }
 
 /**
+ * What requests take to models that may have prompts.
+ * @typeParam Options what a request to the engine takes
+ */
+export interface PromptedOptions<
+  Options extends TextRequestOptions = TextRequestOptions,
+> extends TextOptions<Options> {
+  /** Which of the model's prompts stands in front of each text; default: the model's default. Ids have none. */
+  readonly promptName?: string;
+}
+
+/**
  * How texts are embedded.
  * @typeParam Options what a request to the engine takes
  */
 export interface EmbedOptions<
   Options extends TextRequestOptions = TextRequestOptions,
-> extends TextOptions<Options> {
+> extends PromptedOptions<Options> {
   /** Whether rows have length 1 (L2); default true. */
   readonly normalize?: boolean;
   /** Keep so many elements of a row, before it is normalised; default: all. */
@@ -103,11 +119,23 @@ export const isText: Check = (name, value) => {
 /** Ids of tokens. */
 export const areIds: Check = listOf(integer(0, 2 ** 31 - 1));
 
+/** Texts by name. */
+const isPrompts: Check = (name, value) => {
+  ofType("object")(name, value);
+  for (const [each, prompt] of Object.entries(value as object)) {
+    ofType("string")(`${name}.${each}`, prompt);
+  }
+};
+
 export const MODEL_CHECKS: Checks<TextModelOptions> = {
   tokensMax: positiveInteger,
   output: ofType("string"),
   pooling: oneOf(POOLINGS),
   dense: listOf(isDense),
+  prompts: isPrompts,
+  defaultPrompt: ofType("string"),
+  includePrompt: ofType("boolean"),
+  lowercase: ofType("boolean"),
   labels: listOf(ofType("string")),
   activation: oneOf(["softmax", "sigmoid", "none"]),
   eosIds: areIds,
@@ -126,8 +154,13 @@ export const TEXT_CHECKS: Checks<TextOptions> = {
   addSpecialTokens: ofType("boolean"),
 };
 
-export const EMBED_CHECKS: Checks<EmbedOptions> = {
+export const PROMPTED_CHECKS: Checks<PromptedOptions> = {
   ...TEXT_CHECKS,
+  promptName: ofType("string"),
+};
+
+export const EMBED_CHECKS: Checks<EmbedOptions> = {
+  ...PROMPTED_CHECKS,
   normalize: ofType("boolean"),
   dimensions: positiveInteger,
 };

@@ -4,16 +4,21 @@ import { knownOptions } from "../base/options.ts";
 import { TextFileError } from "./errors.ts";
 import { parsed } from "./parsed.ts";
 import type { Pooling } from "./pooling.ts";
+import type { Prompts } from "./prompts.ts";
 
 /** How scores become probabilities: of one class among all, or of each by itself. */
 export type ScoreActivation = "softmax" | "sigmoid" | "none";
 
 /** What a model of texts is, as far as its files say. */
-export interface TextSettings {
+export interface TextSettings extends Prompts {
   /** Most tokens of a text. */
   readonly tokensMax?: number;
   /** How rows of tokens make a text's. */
   readonly pooling?: Pooling;
+  /** Whether a prompt's tokens count in it. */
+  readonly includePrompt?: boolean;
+  /** Whether texts come to the tokenizer in lower case. */
+  readonly lowercase?: boolean;
   /** Names of classes, in the order of scores. */
   readonly labels?: readonly string[];
   /** How scores become probabilities. */
@@ -36,6 +41,8 @@ export interface TextSettingsFiles {
   readonly sentence?: unknown;
   /** `1_Pooling/config.json` of sentence-transformers. */
   readonly pooling?: unknown;
+  /** `config_sentence_transformers.json`. */
+  readonly prompts?: unknown;
 }
 
 /** Models whose positions begin behind the one of padding. Source: fairseq's `make_positions`. */
@@ -60,12 +67,13 @@ const FILES = [
   "generation",
   "sentence",
   "pooling",
+  "prompts",
 ] satisfies (keyof TextSettingsFiles)[];
 
 /**
  * Reads the files that sentence-transformers and transformers write.
  * @throws TypeError on a file that it has no name for
- * @throws TextFileError when one is no JSON object, or rows are pooled in a way that is not known
+ * @throws TextFileError when one is no JSON object, rows are pooled in a way that is not known, or prompts are no texts
  *
  * @example
  * ```ts
@@ -95,6 +103,7 @@ export function textSettings(files: TextSettingsFiles): TextSettings {
   const generation = read("generation_config.json", files.generation);
   const sentence = read("sentence_bert_config.json", files.sentence);
   const pooling = read("1_Pooling/config.json", files.pooling);
+  const prompts = read("config_sentence_transformers.json", files.prompts);
   const labels = labelsOf(config);
   const kind = kindOf(config, labels);
   const isScored = kind === "classifier" || kind === "reranker";
@@ -105,6 +114,9 @@ export function textSettings(files: TextSettingsFiles): TextSettings {
     ...(kind && { kind }),
     ...(tokensMax !== undefined && { tokensMax }),
     ...(pools && { pooling: pools }),
+    ...(pooling["include_prompt"] === false && { includePrompt: false }),
+    ...(sentence["do_lower_case"] === true && { lowercase: true }),
+    ...promptsOf(prompts),
     ...(labels && isScored && { labels }),
     ...(isScored && { activation: activationOf(config, labels) }),
     ...(eosIds && kind === "decoder" && { eosIds }),
@@ -151,6 +163,35 @@ function poolingOf(file: Json): Pooling | undefined {
       mode === undefined ? listed(given) : `"pooling_mode" ${describe(mode)}`
     }; rows are pooled in one way, by one of ${listed(Object.keys(known))}`,
   );
+}
+
+/** Source: sentence-transformers, `SentenceTransformer`. */
+function promptsOf(file: Json): Prompts {
+  const { prompts: given, default_prompt_name: name } = file;
+  const all = given === undefined || given === null ? {} : given;
+  if (
+    typeof all !== "object" || isList(all) ||
+    Object.values(all).some((prompt) => typeof prompt !== "string")
+  ) {
+    throw new TextFileError(
+      `config_sentence_transformers.json: "prompts" are texts by name, got ${
+        describe(given)
+      }`,
+    );
+  }
+  const prompts = all as Readonly<Record<string, string>>;
+  const isNone = name === undefined || name === null || name === "";
+  if (!isNone && !(typeof name === "string" && Object.hasOwn(prompts, name))) {
+    throw new TextFileError(
+      `config_sentence_transformers.json: "default_prompt_name" is one of ${
+        listed(Object.keys(prompts))
+      }, got ${describe(name)}`,
+    );
+  }
+  return {
+    ...(Object.keys(prompts).length > 0 && { prompts }),
+    ...(!isNone && { defaultPrompt: name }),
+  };
 }
 
 function labelsOf(config: Json): readonly string[] | undefined {

@@ -163,6 +163,7 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
   const model = new TextModel(tokenModel, tokenizer, {
     ...read,
     ...(isEmbedding && await rowOptions(files, tokenModel, own)),
+    ...(isEmbedding && await promptOptions(files)),
     ...own,
     ...(tokensMax !== undefined && { tokensMax }),
     ...(eosIds && { eosIds }),
@@ -180,6 +181,12 @@ async function others(files: ModelFiles) {
     ...(generation && { generation }),
     ...(sentence && { sentence }),
   };
+}
+
+/** What stands in front of texts that are embedded. */
+async function promptOptions(files: ModelFiles): Promise<TextSettings> {
+  const prompts = await files.read("config_sentence_transformers.json");
+  return prompts === undefined ? {} : textSettings({ prompts });
 }
 
 async function loadTensors(

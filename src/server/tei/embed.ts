@@ -5,7 +5,7 @@ import {
   embedRequest,
   similarityRequest,
 } from "./requests.ts";
-import { answered, textOptions } from "./text_call.ts";
+import { answered, promptOption, textOptions } from "./text_call.ts";
 
 /** A row for each text. */
 export async function embed(context: Context): Promise<Response> {
@@ -17,6 +17,7 @@ export async function embed(context: Context): Promise<Response> {
     (served, run) =>
       served.text.embed(run, inputs, {
         ...textOptions(context, served, request),
+        ...promptOption(request),
         normalize: request.normalize,
         ...(request.dimensions !== undefined &&
           { dimensions: request.dimensions }),
@@ -36,7 +37,10 @@ export async function embedAll(context: Context): Promise<Response> {
       served.text.embedTokens(
         run,
         inputs,
-        textOptions(context, served, request),
+        {
+          ...textOptions(context, served, request),
+          ...promptOption(request),
+        },
       ),
     (results) =>
       results.map(({ embeddings }) => embeddings.map((row) => Array.from(row))),
@@ -65,6 +69,7 @@ export async function similarity(context: Context): Promise<Response> {
           served,
           parameters ?? { truncation_direction: "right" },
         ),
+        ...promptOption(parameters ?? {}),
         normalize: false,
       }),
     ([source, ...others]) =>

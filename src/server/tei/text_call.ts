@@ -1,5 +1,5 @@
 /** A request to a model of texts: the texts go to the engine one by one, what they cost goes into the answer's headers. */
-import type { TextOptions } from "../../text/text_options.ts";
+import type { PromptedOptions, TextOptions } from "../../text/text_options.ts";
 import type { TextResult } from "../../text/text_results.ts";
 import type { RunText } from "../../text/run_texts.ts";
 import type { HostRunOptions } from "../host/run_options.ts";
@@ -8,7 +8,6 @@ import { jsonResponse } from "../http/respond.ts";
 import type { Context } from "../http/route.ts";
 import { answerTexts } from "../texts/answer_texts.ts";
 import { namedText, onlyText, type ServedText } from "../texts/served_text.ts";
-import { FieldError } from "../wire/fields.ts";
 import { charactersOf, computeHeaders } from "./compute_headers.ts";
 import { checkBatch, type TextInput, type TextOrPair } from "./inputs.ts";
 import type { TruncationDirection } from "./requests.ts";
@@ -47,26 +46,21 @@ export function textOf(
 interface CommonFields {
   readonly truncate?: boolean | undefined;
   readonly truncation_direction: TruncationDirection;
-  readonly prompt_name?: string | undefined;
 }
 
-/** @throws FieldError: models here have none */
-export function checkPrompt(name: string | undefined): void {
-  if (name === undefined) return;
-  throw new FieldError(
-    "names a prompt, and the model has none",
-    "unsupported",
-    "prompt_name",
-  );
+/** Of a request that may name a prompt. */
+export function promptOption(
+  { prompt_name: promptName }: { readonly prompt_name?: string | undefined },
+): Pick<PromptedOptions, "promptName"> {
+  return promptName === undefined ? {} : { promptName };
 }
 
-/** @throws FieldError where a prompt is asked for */
+/** Of any request. */
 export function textOptions(
   context: Context,
   served: ServedText,
   fields: CommonFields,
 ): TextOptions<HostRunOptions> {
-  checkPrompt(fields.prompt_name);
   return {
     request: { signal: context.signal },
     truncate: fields.truncate ?? settingsOf(served).autoTruncate,

@@ -10,7 +10,7 @@ import type { ServedText } from "../texts/served_text.ts";
 import { asInputError } from "../texts/text_request.ts";
 import { checkBatch } from "./inputs.ts";
 import { decodeRequest, tokenizeRequest } from "./requests.ts";
-import { checkPrompt, settingsOf, textOf } from "./text_call.ts";
+import { settingsOf, textOf } from "./text_call.ts";
 
 const ANY: readonly ServedKind[] = [
   "embedding",
@@ -35,11 +35,11 @@ export async function tokenize(context: Context): Promise<Response> {
   const { inputs } = request.inputs;
   const served = modelOf(context);
   checkBatch("inputs", inputs, settingsOf(served).batchSizeMax);
-  checkPrompt(request.prompt_name);
   const { tokenizer } = served.text;
   const idsOf = (text: string) => {
     try {
-      return tokenizer.encode(text, {
+      const prompted = served.text.prompted(text, request.prompt_name);
+      return tokenizer.encode(prompted, {
         addSpecialTokens: request.add_special_tokens,
       }).ids;
     } catch (error) {

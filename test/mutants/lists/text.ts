@@ -147,7 +147,7 @@ export const MUTANTS: MutantList = [
   {
     id: "text.mean-of-sums",
     file: "src/text/pooling.ts",
-    from: "sum / rows",
+    from: "sum / Math.max(1, rows - first)",
     to: "sum",
     tests: EMBED_TESTS,
     why: "sentence-transformers, Pooling: the mean",

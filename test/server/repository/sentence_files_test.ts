@@ -262,3 +262,49 @@ Deno.test("a folder whose layers cannot be computed is not served, and says what
     assert.deepEqual(host.models.map(({ name }) => name), ["good", "tensors"]);
   });
 });
+
+Deno.test("a folder's prompts stand in front of texts through every door, and its lower case counts", async () => {
+  await withFolder((folder) => {
+    for (const name of ["plain", "asked"]) {
+      folder.write(`${name}/model.onnx`, TEXT_FILE);
+      folder.write(`${name}/tokenizer.json`, TOKENIZER);
+      folder.write(`${name}/1_Pooling/config.json`, {
+        ...{ pooling_mode: "mean", include_prompt: name === "plain" },
+      });
+    }
+    folder.write("asked/sentence_bert_config.json", { do_lower_case: true });
+    folder.write("asked/config_sentence_transformers.json", {
+      prompts: { query: "Swim ", document: "birds birds " },
+      default_prompt_name: "query",
+    });
+    folder.write("broken/model.onnx", TEXT_FILE);
+    folder.write("broken/tokenizer.json", TOKENIZER);
+    folder.write("broken/config_sentence_transformers.json", {
+      ...{ prompts: {}, default_prompt_name: "query" },
+    });
+  }, async (open) => {
+    const failed = await open.repository.sync();
+    assert.deepEqual([...failed.keys()], ["broken"]);
+    assert.match(failed.get("broken")!, /"default_prompt_name" is one of none/);
+    const tokens = async (name: string, body: object) =>
+      await post(open, `/models/${name}/embed_all`, {
+        inputs: "Fish",
+        ...body,
+      });
+    assert.deepEqual(await tokens("plain", {}), [[[0, 0]]]);
+    assert.deepEqual(await tokens("asked", {}), [[[3, 4], [1, 2]]]);
+    const document = { prompt_name: "document" };
+    const rows = [[5, 6], [5, 6], [1, 2]];
+    assert.deepEqual(await tokens("asked", document), [rows]);
+    const raw = { inputs: "Fish", normalize: false };
+    for (const body of [raw, { ...raw, ...document }]) {
+      assert.deepEqual(await post(open, "/models/asked/embed", body), [[1, 2]]);
+    }
+    const ids = await post(open, "/models/asked/tokenize", { inputs: "Fish" });
+    assert.deepEqual(ids[0].map(({ id }: { id: number }) => id), [2, 1]);
+    const { data } = await post(open, "/v1/embeddings", {
+      ...{ model: "asked", input: "Fish", encoding_format: "float" },
+    });
+    isNear(data[0].embedding, unit([1, 2]));
+  });
+});
