@@ -7,6 +7,7 @@ import { describe } from "../base/describe.ts";
 import { type AddedToken, sectionsOf, WORD } from "./added_tokens.ts";
 import { Charsmap } from "./charsmap.ts";
 import { TextFileError } from "./errors.ts";
+import { prefixedPairs } from "./prefixed_pairs.ts";
 import {
   SPLIT_BEHAVIORS,
   type SplitBehavior,
@@ -71,20 +72,8 @@ export interface TokenizerParts {
   encode_text(text: string | null): string[] | null;
 }
 
-/**
- * The file with what the package overlooks said as it understands it.
- * @throws TextFileError on what it would pass over, and this does, too
- */
+/** The file with what the package overlooks said as it understands it. */
 export function understood(file: Json): Json {
-  const model = (file["model"] ?? {}) as Json;
-  const prefix = model["continuing_subword_prefix"];
-  if (model["type"] === "BPE" && prefix) {
-    throw new TextFileError(
-      `"continuing_subword_prefix" of BPE is not known, got ${
-        describe(prefix)
-      }`,
-    );
-  }
   const parts = ["pre_tokenizer", "decoder"].filter((name) => file[name]);
   return {
     ...file,
@@ -279,6 +268,12 @@ function behaviorOf(name: unknown): SplitBehavior {
 
 /** Unknown tokens side by side are one where a file says so, but those of two words are two. */
 function replaceModel(model: Model, written: Json): void {
+  // Only byte pairs have merges.
+  if (written["merges"] && written["continuing_subword_prefix"]) {
+    const cut = prefixedPairs(written);
+    model._call = (words) => words.flatMap((word) => cut(word));
+    return;
+  }
   if (!model.fuse_unk) return;
   const tokens = model.tokenize
     ? (word: string) => model.tokenize!(word)

@@ -25,6 +25,6 @@ Deno.test("textSettings() refuses a file that it has no name for", async () => {
     with: { sentence_bert: { max_seq_length: 8 } },
     name: "TypeError",
     message:
-      'textSettings() has no file "sentence_bert"; it takes config, generation, sentence, pooling',
+      'textSettings() has no file "sentence_bert"; it takes config, generation, sentence, pooling, prompts',
   }]);
 });

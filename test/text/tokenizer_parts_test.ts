@@ -36,6 +36,19 @@ Deno.test("a word of any length is cut, unknown or not", async () => {
   const count = 150_000;
   assert.equal(tokenizer.encode("a".repeat(count)).ids.length, count);
   assert.deepEqual([...tokenizer.encode("é".repeat(1000)).ids], [0]);
+  const marked = await TextTokenizer.load({
+    tokenizer: {
+      // As older files have it, that do not name its type.
+      model: {
+        ...{ unk_token: "?", continuing_subword_prefix: "##" },
+        vocab: { "?": 0, a: 1, "##a": 2, "##aa": 3 },
+        merges: [["##a", "##a"]],
+      },
+    },
+  });
+  const { ids } = marked.encode("a".repeat(count + 1));
+  assert.deepEqual(new Set(ids.slice(1)), new Set([3]));
+  assert.equal(ids.length, 1 + count / 2);
 });
 
 Deno.test("older files say in another way that no space is put in front", async () => {
@@ -58,6 +71,7 @@ Deno.test("older files say in another way that no space is put in front", async 
 Deno.test("what would give other tokens without a word is refused by name", async () => {
   const vocab = { "?": 0, a: 1, "##b": 2 };
   const bpe = { type: "BPE", unk_token: "?", vocab, merges: [] };
+  const marked = { ...bpe, continuing_subword_prefix: "##" };
   const split = { type: "Split", pattern: { String: "-" }, behavior: "Gone" };
   const charsmap = (precompiled_charsmap: string) => ({
     normalizer: { type: "Precompiled", precompiled_charsmap },
@@ -65,8 +79,12 @@ Deno.test("what would give other tokens without a word is refused by name", asyn
   for (
     const [file, message] of [
       [
-        { model: { ...bpe, continuing_subword_prefix: "##" } },
-        /"continuing_subword_prefix" of BPE is not known, got "##"/,
+        { model: { ...marked, merges: ["a ##a"] } },
+        /a merge of BPE makes one token of two, .* begins with "##", all in the vocabulary, got "a ##a"/,
+      ],
+      [
+        { model: { ...marked, merges: [["a", "a"]] } },
+        /, all in the vocabulary, got \[/,
       ],
       [
         { pre_tokenizer: split },

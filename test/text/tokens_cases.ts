@@ -104,6 +104,28 @@ const bpe = (fuse_unk: boolean) => ({
   vocab: { "?": 0, a: 1, b: 2, ab: 3 },
 });
 
+/** Tokens that continue a word have a mark of their own. */
+function prefixed(
+  what: string,
+  given: Readonly<Record<string, boolean>>,
+  text: string,
+  ...tokens: string[]
+): TokensCase {
+  const known = [
+    ...["?", "a", "##a", "b", "##b", "ab", "##ab", "aab", "c</w>", "##c</w>"],
+    ...["##abc</w>", ...(given["byte_fallback"] ? BYTES : [])],
+  ];
+  const model = {
+    ...bpe(false),
+    ...{ continuing_subword_prefix: "##", end_of_word_suffix: "</w>" },
+    merges: ["##a ##b", "a ##b", "a ##ab", "##ab ##c</w>"],
+    vocab: Object.fromEntries(known.map((token, i) => [token, i])),
+    ...given,
+  };
+  const pre_tokenizer = { type: "WhitespaceSplit" };
+  return { what, file: { model, pre_tokenizer }, text, tokens };
+}
+
 function added(
   given: Readonly<Record<string, boolean>>,
   text: string,
@@ -239,6 +261,22 @@ export const TOKENS_CASES: readonly TokensCase[] = [
     text: "éèab é",
     tokens: ["?", "?", "ab", "?"],
   },
+  prefixed("pairs with a mark in front", {}, "aabc c éèab abéèc", ...[
+    ...["aab", "##c</w>", "c</w>", "?", "?", "##a", "?"],
+    ...["ab", "?", "?", "##c</w>"],
+  ]),
+  prefixed("unknown ones of them", { fuse_unk: true }, "éèab abéèc", ...[
+    ...["?", "##a", "?", "ab", "?", "##c</w>"],
+  ]),
+  prefixed("whole words of them", { ignore_merges: true }, "aab abac", ...[
+    ...["aab", "ab", "##a", "##c</w>"],
+  ]),
+  prefixed(
+    "bytes of them",
+    { fuse_unk: true, byte_fallback: true },
+    "éèc",
+    ...["<0xC3>", "<0xA9>", "<0x23>", "<0x23>", "<0xC3>", "<0xA8>", "##c</w>"],
+  ),
   added({ single_word: true }, "x[M] [M].é[M]", ...[
     ...["▁x[M]", "▁", "[M]", ".é[M]"],
   ]),
