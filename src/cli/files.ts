@@ -2,7 +2,7 @@
 import { shorten } from "../base/describe.ts";
 import { closeSync, mkdirSync, openSync, readSync, statSync } from "node:fs";
 import { NESTING_MAX, TEXT_BYTES_MAX } from "./limits.ts";
-import { checkReplaceable, replaceFile } from "./replace_file.ts";
+import { checkReplaceable, isOnePlace, replaceFile } from "./replace_file.ts";
 import { UsageError } from "./terminal.ts";
 
 const CHUNK_BYTES = 2 ** 16;
@@ -146,6 +146,29 @@ export function checkApart(
     const as = other === path ? "" : `, as ${named(other)}`;
     throw new UsageError(
       `Cannot write ${named(path)}: it is read${as}; name another file`,
+    );
+  }
+}
+
+/**
+ * All places where a command writes, before it does anything.
+ * @param paths of them; undefined: not given
+ * @param read the files that it reads; undefined: not given
+ * @throws UsageError when one cannot be written, is read, or is another of them, by whatever name or link
+ */
+export function checkOutputs(
+  paths: readonly (string | undefined)[],
+  read: readonly (string | undefined)[],
+): void {
+  const given = paths.filter((path) => path !== undefined);
+  for (const [i, path] of given.entries()) {
+    checkApart(path, read);
+    checkWritable(path);
+    const other = given.slice(0, i).find((other) => isOnePlace(path, other));
+    if (other === undefined) continue;
+    const as = other === path ? "" : `, as ${named(other)}`;
+    throw new UsageError(
+      `Cannot write ${named(path)} twice${as}; name another file`,
     );
   }
 }

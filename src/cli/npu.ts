@@ -45,7 +45,7 @@ import { wavefrontFrames, wavefrontSvg } from "../npu/chart/wavefront.ts";
 import { page } from "../npu/chart/svg.ts";
 import { layerChartSvg } from "../npu/chart/layer_chart.ts";
 import { rooflineSvg } from "../npu/chart/roofline.ts";
-import { checkApart, checkWritable, readText, writeText } from "./files.ts";
+import { checkOutputs, checkWritable, readText, writeText } from "./files.ts";
 import {
   ARRAY_MAX,
   DRAWN_MAX,
@@ -165,11 +165,8 @@ async function run(args: string[]): Promise<void> {
       `--${option} goes with --wavefront only; layers stand in the network, the array in --config or --preset`,
     );
   }
-  for (const path of [flags.report, flags.profile]) {
-    if (path === undefined) continue;
-    checkApart(path, [flags.config, flags.topology, flags.file]);
-    checkWritable(path);
-  }
+  const { config, topology, file } = flags;
+  checkOutputs([flags.report, flags.profile], [config, topology, file]);
   const batch = sizeOption("batch", flags.batch, 1);
   const form: OutputForm = flags.json === true
     ? "json"

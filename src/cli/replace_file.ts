@@ -62,6 +62,12 @@ export function checkReplaceable(path: string): void {
   unlinkSync(place);
 }
 
+/** Whether `replaceFile` would write both in one place, be something there or not; pipes, devices and streams take both. */
+export function isOnePlace(path: string, other: string): boolean {
+  const [one, two] = [path, other].map((name) => tried(() => placeOf(name)));
+  return one !== undefined && one === two;
+}
+
 function checkThere(path: string): void {
   const there = tried(() => statSync(path));
   // A pipe that is opened waits for who reads it.

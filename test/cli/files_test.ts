@@ -18,7 +18,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { checkApart, checkWritable, writeText } from "../../src/cli/files.ts";
+import {
+  checkApart,
+  checkOutputs,
+  checkWritable,
+  writeText,
+} from "../../src/cli/files.ts";
 import { UsageError } from "../../src/cli/terminal.ts";
 
 /** Runs `body` in a folder of its own. */
@@ -228,4 +233,27 @@ Deno.test("a file that is read is not written, by whatever name", () =>
     }
     checkApart(join(folder, "new"), [path, undefined]);
     checkApart("/dev/null", ["/dev/null"]);
+  }));
+
+Deno.test("two files that are written are not one, by whatever name, there or not", () =>
+  inFolder((folder) => {
+    const path = join(folder, "new");
+    symlinkSync("new", join(folder, "link"));
+    const refused = [
+      [path, /^Cannot write .* twice; name another file$/],
+      [join(folder, "link"), / twice, as .*new; name another file$/],
+      [`${folder}/./new`, / twice, as .*new; name another file$/],
+    ] as const;
+    for (const isThere of [false, true]) {
+      if (isThere) writeFileSync(path, "");
+      for (const [out, says] of refused) {
+        assert.throws(
+          () => checkOutputs([path, undefined, out], []),
+          (error: unknown) =>
+            error instanceof UsageError && says.test(error.message),
+        );
+      }
+    }
+    checkOutputs([join(folder, "other"), path, undefined], [undefined]);
+    checkOutputs(["/dev/null", "/dev/null"], []);
   }));

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -131,6 +137,20 @@ Deno.test("shoal npu --json gives layers and totals, and writes report and profi
   assert.equal(typeof layers[0].needed_gb_per_s, "number");
   assert.equal(layers[0].sram_filter_reads >= 2304 * 768, true);
   assert.match(err, /wrote .*r\.html\nwrote .*p\.json\n/);
+});
+
+Deno.test("shoal npu writes report and profile into one file under no name", async () => {
+  const { code, out, err } = await shoalNpu(
+    { "g.csv": GEMMS },
+    (path) => [
+      ...["--topology", path("g.csv"), "--report", path("one")],
+      ...["--profile", path("./one")],
+    ],
+    (path) => assert(!existsSync(path("one"))),
+  );
+  assert.equal(code, 2);
+  assert.equal(out, "");
+  assert.match(err, /Cannot write .*one twice.*; name another file\n$/);
 });
 
 Deno.test("shoal npu --wavefront draws every cycle of a small GEMM", async () => {
