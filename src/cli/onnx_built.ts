@@ -1,7 +1,7 @@
 /** A model of an ONNX file as `shoal bench`, `shoal profile` and `shoal simulate` take models. */
 import type { BuiltModel } from "./bench_models.ts";
 import { shapeText } from "../onnx/input_tensors.ts";
-import { type FileOptions, loadFile } from "./onnx_file.ts";
+import { type FileOptions, loadFile, type Writing } from "./onnx_file.ts";
 import { givenRequests, requestInputs } from "./onnx_inputs.ts";
 
 /** Different requests that are drawn: thousands of images would not fit, and take the same time. */
@@ -15,6 +15,7 @@ export interface BuiltFileOptions extends FileOptions {
 /**
  * Loads a file.
  * @param seed of the inputs that are drawn
+ * @param writing how options are written where they are given; default: on a command line
  * @throws UsageError saying what is wrong with it or with an option
  */
 export async function builtFile(
@@ -22,8 +23,9 @@ export async function builtFile(
   path: string,
   options: BuiltFileOptions,
   seed: number,
+  writing?: Writing,
 ): Promise<BuiltModel> {
-  const model = await loadFile(command, path, options);
+  const model = await loadFile(command, path, options, writing);
   const { input = [] } = options;
   const requests = givenRequests(command, model, input, {
     seed,

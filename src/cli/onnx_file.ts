@@ -34,11 +34,41 @@ export const ONNX_HELP =
 
 const SIZE_MAX = 2 ** 30;
 
+/** How options are written where somebody gives them. */
+export interface Writing {
+  /** An option's name. */
+  name(option: string): string;
+  /** The whole of it. */
+  pair(option: string, name: string, value: string): string;
+}
+
+/** On a command line. */
+const AS_OPTIONS: Writing = {
+  name: (option) => `--${option}`,
+  pair: (option, name, value) => `--${option} ${word(name)}=${value}`,
+};
+
+/** In a configuration: keys with lists of NAME=VALUE. */
+export const AS_KEYS: Writing = {
+  name: (option) =>
+    JSON.stringify(
+      option.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()),
+    ),
+  pair: (option, name, value) =>
+    `${AS_KEYS.name(option)}: [${JSON.stringify(`${name}=${value}`)}]`,
+};
+
 /** The two sides of NAME=VALUE; names may have "=" in them. @throws UsageError */
-export function sidesOf(option: string, text: string): [string, string] {
+export function sidesOf(
+  option: string,
+  text: string,
+  writing = AS_OPTIONS,
+): [string, string] {
   const at = text.lastIndexOf("=");
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw new UsageError(`--${option} is NAME=VALUE, got ${describe(text)}`);
+  throw new UsageError(
+    `${writing.name(option)} is NAME=VALUE, got ${describe(text)}`,
+  );
 }
 
 /** What these options came to. */
@@ -59,20 +89,24 @@ export async function loadFile(
   command: string,
   source: string | Uint8Array | undefined,
   given: FileOptions,
+  writing = AS_OPTIONS,
 ): Promise<OnnxCellModel> {
   const { cells } = given;
   const options: ModelOptions = {
-    ...givenOf(given),
+    ...givenOf(given, writing),
     ...(cells !== undefined && {
       cells: cells === "layer" || cells === "model"
         ? cells
-        : integerOf("--cells", cells, { max: Number.MAX_SAFE_INTEGER }),
+        : integerOf(writing.name("cells"), cells, {
+          max: Number.MAX_SAFE_INTEGER,
+        }),
     }),
   };
   return await loading(
     command,
     source,
     (source) => loadOnnx(source, options),
+    writing,
   );
 }
 
@@ -89,13 +123,14 @@ export async function loading<Loaded>(
   command: string,
   source: string | Uint8Array | undefined,
   load: (source: string | Uint8Array) => Promise<Loaded>,
+  writing = AS_OPTIONS,
 ): Promise<Loaded> {
   if (source === undefined) throw missingModel(command);
   try {
     return await load(source);
   } catch (error) {
     if (error instanceof OptionError) {
-      throw new UsageError(error.inWords(COMMAND_WORDS));
+      throw new UsageError(error.inWords(wordsOf(writing)));
     }
     if (error instanceof RangeError) throw new UsageError(error.message);
     const { code } = error as { code?: string };
@@ -105,15 +140,17 @@ export async function loading<Loaded>(
 }
 
 /** How the options above, and those of decoders, are written. */
-const COMMAND_WORDS: OptionWords = {
-  sizes: (axis) => `--size ${word(axis)}=N`,
-  sizesMax: (axis) => `--size-max ${word(axis)}=N`,
-  shapes: (input) => `--shape ${word(input)}=N,N`,
-  constants: (inputs) => `one of ${inputs.map(word).join(", ")}`,
-  named: (option) => `--${option} NAME`,
-  states: () => "--state IN=OUT",
-  positionsMax: (most) => `--positions-max ${most ?? "N"}`,
-};
+function wordsOf({ name, pair }: Writing): OptionWords {
+  return {
+    sizes: (axis) => pair("size", axis, "N"),
+    sizesMax: (axis) => pair("size-max", axis, "N"),
+    shapes: (input) => pair("shape", input, "N,N"),
+    constants: (inputs) => `one of ${inputs.map(word).join(", ")}`,
+    named: (option) => `${name(option)} NAME`,
+    states: () => `${name("state")} IN=OUT`,
+    positionsMax: (most) => `${name("positions-max")} ${most ?? "N"}`,
+  };
+}
 
 /** As a shell takes it for one word. */
 function word(name: string): string {
@@ -125,17 +162,21 @@ function word(name: string): string {
 /** What a file leaves open, as these options give it. @throws UsageError */
 export function givenOf(
   { size = [], "size-max": sizeMax = [], shape = [], constant }: FileOptions,
+  writing = AS_OPTIONS,
 ): GivenSizes & { readonly constants?: GivenConstants } {
   return {
-    sizes: sizesOf("size", size),
-    sizesMax: sizesOf("size-max", sizeMax),
+    sizes: sizesOf("size", size, writing),
+    sizesMax: sizesOf("size-max", sizeMax, writing),
     shapes: byName(
       "shape",
       shape,
+      writing,
       (name, value) =>
-        value.split(",").map((size) => sizeOf(`each of --shape ${name}`, size)),
+        value.split(",").map((size) =>
+          sizeOf(`each of ${writing.name("shape")} ${name}`, size)
+        ),
     ),
-    ...constantsOf(constant),
+    ...constantsOf(constant, writing),
   };
 }
 
@@ -143,13 +184,14 @@ export function givenOf(
 function byName<Value>(
   option: string,
   given: readonly string[],
+  writing: Writing,
   read: (name: string, value: string) => Value,
 ): Record<string, Value> {
-  const pairs = given.map((text) => sidesOf(option, text));
+  const pairs = given.map((text) => sidesOf(option, text, writing));
   const names = pairs.map(([name]) => name);
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined) {
-    throw new UsageError(`--${option} ${twice} is given twice`);
+    throw new UsageError(`${writing.name(option)} ${twice} is given twice`);
   }
   return Object.fromEntries(
     pairs.map(([name, value]) => [name, read(name, value)]),
@@ -161,24 +203,25 @@ const sizeOf = (what: string, text: string) =>
 
 /** Inputs that are the same in every request, of options NAME=N,N. @throws UsageError */
 function constantsOf(
-  given: readonly string[] = [],
+  given: readonly string[] | undefined,
+  writing: Writing,
 ): { constants?: GivenConstants } {
-  if (given.length === 0) return {};
-  const constants = byName("constant", given, (name, value) => {
-    const numbers = value.split(",").map((text) => numberOf(name, text));
+  if (given === undefined || given.length === 0) return {};
+  const constants = byName("constant", given, writing, (name, value) => {
+    const numbers = value.split(",").map((text) =>
+      numberOf(`${writing.name("constant")} ${name}`, text)
+    );
     return numbers.length === 1 ? numbers[0] : numbers;
   });
   return { constants: new Map(Object.entries(constants)) };
 }
 
-function numberOf(name: string, text: string): number | boolean {
+function numberOf(what: string, text: string): number | boolean {
   if (text === "true" || text === "false") return text === "true";
   const value = text.trim() === "" ? NaN : Number(text);
   if (Number.isFinite(value)) return value;
   throw new UsageError(
-    `each of --constant ${name} is a number, true or false, got ${
-      describe(text)
-    }`,
+    `each of ${what} is a number, true or false, got ${describe(text)}`,
   );
 }
 
@@ -186,10 +229,12 @@ function numberOf(name: string, text: string): number | boolean {
 function sizesOf(
   option: string,
   given: readonly string[],
+  writing: Writing,
 ): Record<string, number> {
   return byName(
     option,
     given,
-    (name, value) => sizeOf(`--${option} ${name}`, value),
+    writing,
+    (name, value) => sizeOf(`${writing.name(option)} ${name}`, value),
   );
 }

@@ -33,7 +33,8 @@ Runs policies on virtual time with a given cost table. The configuration is JSON
     "log": false
   }
 
-"model" may also be {"file": "MODEL.onnx"}, with "size", "shape", "constant" (lists) and "cells" as shoal inspect takes them.
+"model" may also be {"file": "MODEL.onnx"}, with "size", "sizeMax", "shape", "constant" (lists, as ["NAME=N"]) and "cells"
+of what shoal inspect takes as options.
 "arrivals" are "poisson", "interval", "at-once", "stepping" or {"kind": "trace", "file": FILE.csv}, a line of
 t_seconds,input_tokens,output_tokens for each request, or of t_seconds,count for each interval. Only its times count:
 how long requests are is drawn, by "lengths". A policy that is listed twice, with other options, is shown with a number.

@@ -22,6 +22,7 @@ import { Prng } from "../base/prng.ts";
 import { checkedBy } from "./checked_by.ts";
 import { parseJson, readText } from "./files.ts";
 import { builtFile } from "./onnx_built.ts";
+import { AS_KEYS } from "./onnx_file.ts";
 import {
   boundedWeights,
   checkDurations,
@@ -259,10 +260,16 @@ async function fileModel(
       `"${other}" of a workload goes with models of the registry, not with files`,
     );
   }
-  return await builtFile("shoal simulate", file, {
-    ...{ size, "size-max": sizeMax, shape, constant },
-    ...(cells !== undefined && { cells }),
-  }, seed);
+  return await builtFile(
+    "shoal simulate",
+    file,
+    {
+      ...{ size, "size-max": sizeMax, shape, constant },
+      ...(cells !== undefined && { cells }),
+    },
+    seed,
+    AS_KEYS,
+  );
 }
 
 /** That every cell has a time where a policy has a profile: asked before anything runs. */

@@ -129,3 +129,41 @@ Deno.test("an axis, input or constant that is named twice is refused", async () 
     rmSync(folder, { recursive: true });
   }
 });
+
+/** What a configuration says of such a file, beside its path. */
+const CONFIGURED: readonly (readonly [Record<string, unknown>, RegExp])[] = [
+  [{}, /give "size": \["my seq=N"\], or "sizeMax": \["my seq=N"\] to let/],
+  [{ size: ["my seq"] }, /"size" is NAME=VALUE, got "my seq"$/m],
+  [{ sizeMax: ["my seq=0"] }, /"sizeMax" my seq is an integer from 1 /],
+  [{ shape: ["x=1,a"] }, /each of "shape" x is an integer from 1 /],
+  [{ constant: ["x=a"] }, /each of "constant" x is a number, true or false/],
+  [{ size: ["my seq=2"], cells: "all" }, /"cells" is an integer from 0 /],
+];
+
+Deno.test("a configuration is asked for its keys, not for options of a command", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-words-"));
+  try {
+    const path = join(folder, "model.onnx");
+    writeFileSync(path, relu(["N", "my seq", 2]));
+    const config = join(folder, "config.json");
+    for (const [given, said] of CONFIGURED) {
+      writeFileSync(
+        config,
+        JSON.stringify({
+          model: { file: path, ...given },
+          policies: [{ name: "serial" }],
+          workload: { requests: 1, arrivals: { kind: "at-once" } },
+          cost: { constantNs: 1 },
+        }),
+      );
+      const { code, err } = await captured(() =>
+        main(["simulate", "--config", config])
+      );
+      assert.equal(code, 2);
+      assert.match(err, said);
+      assert.doesNotMatch(err, /--/);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
