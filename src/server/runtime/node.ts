@@ -8,7 +8,7 @@ import { lastTurns } from "./last_turns.ts";
 import { isLoopback } from "./loopback.ts";
 import { NodeSockets, type Wanted } from "./node_sockets.ts";
 import { asksForSocket, withoutUpgrade } from "./node_upgrade.ts";
-import { urlOf } from "./url.ts";
+import { isHost, urlOf } from "./url.ts";
 import { within } from "./within.ts";
 
 /** Bytes of a body that wait to be read before its sender has to. */
@@ -201,7 +201,7 @@ function headOf({ status, headers }: Response): string {
   return `${head.join("\r\n")}\r\n\r\n`;
 }
 
-/** @throws TypeError on a target, a method or a header that the Web's requests do not have */
+/** @throws TypeError on a target, a method or a header that the Web's requests do not have, and on what is no host */
 function requestOf(
   incoming: IncomingMessage,
   isSecure: boolean,
@@ -213,12 +213,11 @@ function requestOf(
   for (let i = 0; i < rawHeaders.length; i += 2) {
     headers.append(rawHeaders[i], rawHeaders[i + 1]);
   }
-  const origin = `${isSecure ? "https" : "http"}://${headers.get("host")}`;
-  const base = URL.canParse(origin)
-    ? new URL(origin).origin
-    : "http://localhost";
+  // A client of HTTP/1.0 need not name one.
+  const host = headers.get("host") || "localhost";
+  if (!isHost(host)) throw new TypeError("No host");
   const hasBody = method !== "GET" && method !== "HEAD";
-  return new Request(`${base}${target}`, {
+  return new Request(`${isSecure ? "https" : "http"}://${host}${target}`, {
     method,
     headers,
     signal,

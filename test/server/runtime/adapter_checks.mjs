@@ -520,7 +520,6 @@ export const CHECKS = {
         const text of [
           "nonsense\r\n\r\n",
           "GET / HTTP/1.1\r\nHost: a b\r\nbad header\r\n\r\n",
-          "GET / HTTP/1.1\r\nHost: a b/c?\r\n\r\n",
           "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: -5\r\n\r\n",
           "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
           "POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
@@ -539,6 +538,38 @@ export const CHECKS = {
       );
       assert.match(answer, /^HTTP\/1\.1 200 /);
       assert.equal(paths.at(-1), "//evil/v2");
+    });
+  },
+
+  async "a host that is none is refused, and never a part of the path"(listen) {
+    const urls = [];
+    await listening(listen, (request) => {
+      urls.push(new URL(request.url).href);
+      return Promise.resolve(new Response("fine"));
+    }, async ({ port }) => {
+      const ask = async (host) => {
+        const answer = await rawly(
+          port,
+          `GET /shown HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+          /\r\n\r\n/,
+        );
+        return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]);
+      };
+      const none = [
+        ...["a/hidden?", "a\\hidden?", "a?", "a#", "a/", "localhost\\", "/"],
+        ...["a b", "a b/c?", "u@a", "u:p@localhost", "a:99999", "a%20b"],
+        ...["1.2.3.4.5", "[::1", "a\r\nHost: a/hidden?"],
+      ];
+      for (const host of none) assert.equal(await ask(host), 400, host);
+      assert.deepEqual(urls, []);
+      const hosts = ["a_b.example:8000", "[::1]:80", "127.0.0.1", "A-b."];
+      for (const host of hosts) assert.equal(await ask(host), 200, host);
+      assert.deepEqual(urls, [
+        "http://a_b.example:8000/shown",
+        "http://[::1]/shown",
+        "http://127.0.0.1/shown",
+        "http://a-b./shown",
+      ]);
     });
   },
 
