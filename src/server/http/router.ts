@@ -73,7 +73,8 @@ export class Router {
 
   /**
    * What a path may have been meant for: it is the end of another one (a client was given an address without what is in
-   * front, such as "/v1"), or else it begins like others, as far as any does.
+   * front, such as "/v1"), or else it begins like others, as far as any does, or ends in another one (a proxy has kept
+   * a prefix, or a client was given "/v1" and puts that in front itself).
    */
   #like(segments: readonly string[]): Entry[] {
     const isEnd = (entry: Entry) =>
@@ -85,7 +86,8 @@ export class Router {
       const at = entry.segments.findIndex((segment, i) =>
         !fits(segment, segments[i] ?? "")
       );
-      return at < 0 ? entry.segments.length : at;
+      const isFull = at < 0 || isBehind(entry, segments);
+      return isFull ? entry.segments.length : at;
     });
     const most = Math.max(1, ...common);
     return this.#entries.filter((_, i) => common[i] === most);
@@ -111,6 +113,13 @@ export class Router {
 /** @param given of a request's path */
 function fits(segment: string, given: string): boolean {
   return segment.startsWith("{") ? given !== "" : segment === given;
+}
+
+/** Whether a path ends in an entry's, whatever is in front. */
+function isBehind(entry: Entry, given: readonly string[]): boolean {
+  const skipped = given.length - entry.segments.length;
+  return skipped >= 0 &&
+    entry.segments.every((segment, i) => fits(segment, given[skipped + i]));
 }
 
 function nothingAmong(like: readonly Entry[]): HttpError {

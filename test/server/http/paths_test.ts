@@ -23,6 +23,14 @@ Deno.test("a path where nothing is is answered in the words of those that it is 
       nothing("/v1/chat/completions", "/models/{model}/v1/chat/completions"),
     ),
     "/v1/embeddings/embeddings/": openai(nothing("/v1/embeddings")),
+    "/v1/v1/chat/completions": openai(nothing("/v1/chat/completions")),
+    // Of a proxy that has kept what is in front, and of an address that ends in a slash.
+    "/shoal/v1/embeddings": openai(nothing("/v1/embeddings")),
+    "//v1/embeddings": openai(nothing("/v1/embeddings")),
+    "/shoal/v2/models/writer/infer": {
+      error: nothing("/v2/models/{model}/infer"),
+    },
+    "/shoal/embed": { error: nothing("/embed"), error_type: "Validation" },
     "/infer": {
       error: nothing(
         "/v2/models/{model}/infer",
