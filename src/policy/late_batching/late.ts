@@ -34,8 +34,12 @@ export interface LateOptions {
   pushAhead?: number;
 }
 
-/** Its tag are its ready blocks, in the order in which they became ready. */
-interface LateRequest extends Request<Fifo<CellNode<LateRequest>>> {
+/** A request's ready blocks, in the order in which they became ready, and how many there are of each of its model's cells. */
+interface ReadyBlocks {
+  readonly blocks: Fifo<Block>;
+  readonly counts: number[];
+}
+interface LateRequest extends Request<ReadyBlocks> {
   readonly graph: CellGraph<LateRequest>;
 }
 type Block = CellNode<LateRequest>;
@@ -71,18 +75,19 @@ export function late(options: LateOptions = {}): Policy {
     "pushAhead",
     options.pushAhead ?? 2,
   );
-  /** Requests with ready blocks; in order of arrival, as ids ascend and blocks keep their request's place. */
+  /** All requests, in order of arrival. */
   const requests = new Fifo<LateRequest>();
+  /** Those with ready blocks of a cell, in order of arrival: of thousands that wait most have none that would batch. */
+  const readyOf = new Map<Cell, LateRequest[]>();
 
   /** Oldest request first; its first ready block says which block is batched. */
   function nextBatch(): Block[] {
     const batch: Block[] = [];
-    let cell: Cell | undefined;
-    for (const request of requests) {
-      const ready = request.tag;
-      for (let i = 0; i < ready.size; i++) {
-        const node = ready.at(i)!;
-        cell ??= node.cell;
+    const cell = firstReady()?.cell;
+    if (cell === undefined) return batch;
+    for (const { tag: { blocks } } of readyOf.get(cell)!) {
+      for (let i = 0; i < blocks.size; i++) {
+        const node = blocks.at(i)!;
         if (node.cell !== cell) continue;
         batch.push(node);
         if (batch.length === batchSizeMax) return batch;
@@ -91,15 +96,42 @@ export function late(options: LateOptions = {}): Policy {
     return batch;
   }
 
+  function firstReady(): Block | undefined {
+    for (const { tag: { blocks } } of requests) {
+      if (blocks.size > 0) return blocks.first;
+    }
+    return undefined;
+  }
+
   function addReady(node: Block): void {
-    node.graph.owner.tag.push(node);
+    const { graph: { owner }, cell } = node;
+    owner.tag.blocks.push(node);
+    const c = owner.model.cells.indexOf(cell);
+    if (owner.tag.counts[c]++ > 0) return;
+    const list = readyOf.get(cell) ?? [];
+    readyOf.set(cell, list);
+    list.splice(placeOf(owner, list), 0, owner);
+  }
+
+  function removeReady(node: Block): void {
+    const { graph: { owner }, cell } = node;
+    owner.tag.blocks.delete(node);
+    const c = owner.model.cells.indexOf(cell);
+    if (--owner.tag.counts[c] === 0) leave(owner, cell);
+  }
+
+  /** The request has no ready block of the cell any more. */
+  function leave(request: LateRequest, cell: Cell): void {
+    const list = readyOf.get(cell)!;
+    list.splice(placeOf(request, list), 1);
   }
 
   return {
     name: "late",
     supports: () => undefined,
     enqueue(request: LateRequest) {
-      request.tag = new Fifo();
+      const counts = request.model.cells.map(() => 0);
+      request.tag = { blocks: new Fifo(), counts };
       requests.push(request);
       for (const node of request.graph.nodes) {
         if (isReadyAtOnce(node)) addReady(node);
@@ -119,10 +151,26 @@ export function late(options: LateOptions = {}): Policy {
     },
     submitted(launch: Launch<LateRequest>) {
       for (const node of launch.steps[0].nodes) {
-        node.graph.owner.tag.delete(node);
+        removeReady(node);
         advance(node, addReady);
       }
     },
-    ended: (request: LateRequest) => void requests.delete(request),
+    ended(request: LateRequest) {
+      requests.delete(request);
+      const { model: { cells }, tag: { counts } } = request;
+      cells.forEach((cell, c) => counts[c] > 0 && leave(request, cell));
+      counts.fill(0);
+    },
   };
+}
+
+/** Where a request stands in a list in order of arrival, or would: ids ascend. */
+function placeOf({ id }: LateRequest, list: readonly LateRequest[]): number {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle].id < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -33,9 +33,9 @@ export const MUTANTS: MutantList = [
   {
     id: "late.newest-first",
     file: FILE,
-    from: "for (const request of requests) {",
-    to: "for (const request of [...requests].reverse()) {",
-    tests: TESTS,
+    from: "of readyOf.get(cell)!) {",
+    to: "of [...readyOf.get(cell)!].reverse()) {",
+    tests: ["test/policy/naive/naive_test.ts"],
     why: "section 2: in order of arrival",
   },
   {
@@ -43,8 +43,16 @@ export const MUTANTS: MutantList = [
     file: FILE,
     from: "if (node.cell !== cell) continue;",
     to: "",
-    tests: TESTS,
+    tests: ["test/policy/naive/naive_test.ts"],
     why: "section 2: blocks of one function and one set of parameters batch",
+  },
+  {
+    id: "late.out-of-order",
+    file: FILE,
+    from: "list.splice(placeOf(owner, list), 0, owner);",
+    to: "list.push(owner);",
+    tests: ["test/policy/naive/naive_test.ts"],
+    why: "section 2: in order of arrival, whenever a block becomes ready",
   },
   {
     id: "late.any-device",
