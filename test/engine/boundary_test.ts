@@ -126,7 +126,7 @@ Deno.test("options of a request are read once, and a getter that throws fails th
   await assert.rejects(thrown, luck);
   await assert.rejects(
     ask(engine, model, input, { deadline: 5 } as RequestOptions),
-    /run\(\) has no option "deadline"; it takes signal, deadlineMs, finishMs, batches, label, stepsFixed/,
+    /run\(\) has no option "deadline"; it takes signal, deadlineMs, finishMs, whenFull, batches, label, stepsFixed/,
   );
   assert.deepStrictEqual(await ask(engine, model, input), expected);
 });
@@ -352,12 +352,15 @@ Deno.test("windows and deadlines beyond what a timer takes do not come at once",
   assert(delays.length > 0 && delays.every((delay) => delay < 2 ** 31));
 });
 
-Deno.test("an engine whose slots are full says so, and serves later requests", async () => {
+Deno.test("an engine whose slots are full tells who asks not to wait, and serves later requests", async () => {
   await using engine = await create({ slotBytes: 20_000 });
   const long = { tokens: Array(1000).fill(1) };
   const [alone] = runRequests(model, [long]);
   const settled = await Promise.allSettled(
-    Array.from({ length: 40 }, () => ask(engine, model, long)),
+    Array.from(
+      { length: 40 },
+      () => ask(engine, model, long, { whenFull: "refuse" }),
+    ),
   );
   const refused = settled.filter(({ status }) => status === "rejected");
   assert(refused.length > 0 && refused.length < settled.length);

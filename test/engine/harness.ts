@@ -44,6 +44,8 @@ export interface RunOptions {
   /** Changes the executor before the engine has it. */
   executor?(executor: Executor): void;
   queueMax?: number;
+  /** Of real tensors on virtual time; default: a million, enough for all. */
+  slotBytes?: number;
 }
 
 /** How the threads of a real run share the work. */
@@ -62,16 +64,10 @@ export interface RunOutcome {
 
 /** Real tensors on virtual time. */
 export function runPaired(options: RunOptions): RunOutcome {
-  const { models } = options;
+  const { models, slotBytes = 2 ** 20 } = options;
   return runVirtual(
     options,
-    (devices) =>
-      new PairedExecutor({
-        ...devices,
-        models,
-        kernels,
-        slotBytes: 2 ** 20,
-      }),
+    (devices) => new PairedExecutor({ ...devices, models, kernels, slotBytes }),
   );
 }
 

@@ -43,6 +43,7 @@ export interface RequestSpec {
   readonly deadlineMs?: number;
   readonly finishMs?: number;
   readonly stepsFixed?: number;
+  readonly whenFull?: "wait" | "refuse";
   /** In the n-th call of a callback, from 0 on. */
   readonly trick?: {
     readonly at: Callback;
@@ -120,7 +121,9 @@ export function prepareRequest(
   if (deadlineMs < SHORT_MS) rejections.add("not started in time");
   if (finishMs < SHORT_MS) rejections.add("not finished in time");
   if (full || wayward) rejections.add("queue full");
-  if (!now.quiet || wayward) rejections.add("no room");
+  if (spec.whenFull === "refuse" && (!now.quiet || wayward)) {
+    rejections.add("no room");
+  }
   if (now.over) rejections.add("closed");
   const hopeless = fate !== "done" || isBad(spec) || now.over ||
     HOPELESS.includes(spec.signal) || (full && !wayward);
@@ -139,6 +142,7 @@ export function prepareRequest(
       ...spec.deadlineMs !== undefined && { deadlineMs: spec.deadlineMs },
       ...spec.finishMs !== undefined && { finishMs: spec.finishMs },
       ...steps !== undefined && { stepsFixed: steps },
+      ...spec.whenFull && { whenFull: spec.whenFull },
     },
   };
 }

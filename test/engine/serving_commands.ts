@@ -99,6 +99,7 @@ function anySpec(models: readonly string[]): fc.Arbitrary<RequestSpec> {
         stepsFixed: fc.constantFrom(0, 1, 2, 5, 50),
       })),
     },
+    { weight: 2, arbitrary: withMore(fc.constant({ whenFull: "refuse" })) },
     { weight: 4, arbitrary: withMore(record({ signal: anySignal })) },
     { weight: 6, arbitrary: withMore(record({ trick: anyTrick })) },
     { weight: 1, arbitrary: withMore(fc.constant({ model: "none" })) },

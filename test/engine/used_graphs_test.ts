@@ -170,11 +170,15 @@ function started(
     ...hasTime && { hasTime },
   });
   const endings: Ending[] = [];
-  const ask = (input: number[]): ActiveRequest =>
+  const ask = (
+    input: number[],
+    whenFull?: "wait" | "refuse",
+  ): ActiveRequest =>
     engine.submit({
       model,
       input,
       arrivalNs: timeline.nowNs,
+      whenFull,
       onEnd: (ending) => void endings.push(ending),
     });
   const finish = () => {
@@ -390,9 +394,30 @@ Deno.test("a request for which there is no room does not use a graph up", () => 
   const { ask, finish } = started(twice, { slotBytes: 256 });
   for (let round = 0; round < 5; round++) {
     ask([round, 1]);
-    assert.throws(() => ask([9, 9]), { name: "QueueFullError" });
+    assert.throws(() => ask([9, 9], "refuse"), { name: "QueueFullError" });
     assert.deepEqual(finish(), [{ y: answer([round, 1]) }]);
   }
+  assert.equal(graphs.length, 2);
+});
+
+Deno.test("a request that waits for room has the graph that it is unfolded into, and what it brought", () => {
+  // Its caller's own array.
+  const { model: twice, graphs } = model((x) => [undefined, x as never]);
+  const { ask, finish } = started(twice, { slotBytes: 256 });
+  const floats = (...x: number[]) => Float32Array.from(x) as never as number[];
+  const all = [[1, 2], [3, 4], [5, 6], [7, 8]];
+  for (const x of all) ask(floats(...x));
+  // The first of those that wait; others are unfolded when it is their turn.
+  assert.equal(graphs.length, 2);
+  assert.deepEqual(finish(), all.map((x) => ({ y: answer(x) })));
+  assert.equal(graphs.length, 2, "of those that are over");
+  ask(floats(1, 2));
+  const mine = floats(3, 4);
+  const request = ask(mine);
+  assert.equal(request.graph, graphs[0], "which was used before");
+  mine.fill(9);
+  assert.deepEqual(finish(), [{ y: answer([1, 2]) }, { y: answer([3, 4]) }]);
+  assert.equal(request.brought, undefined);
   assert.equal(graphs.length, 2);
 });
 

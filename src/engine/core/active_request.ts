@@ -72,6 +72,7 @@ export class ActiveRequest<Slot = unknown> implements Request {
   isOut = false;
   /**
    * A copy of what it brought, and about how large, as long as it waits to be unfolded; the graph is empty until then.
+   * Also of one that is unfolded and waits for room.
    * @internal
    */
   waiting: { readonly input: unknown; readonly bytes: number } | undefined =
@@ -89,6 +90,11 @@ export class ActiveRequest<Slot = unknown> implements Request {
   rows: FrameRows | undefined = undefined;
   /** What its caller calls it. */
   label: string | undefined = undefined;
+  /**
+   * What becomes of it where there is no room: see Submission.
+   * @internal
+   */
+  whenFull: "wait" | "refuse" = "wait";
   /**
    * Where its batches are written down, if anybody asked.
    * @internal

@@ -13,7 +13,8 @@ interface Door {
 
 /**
  * Which requests are unfolded when. Unfolding and planning cost more than refusing: what a policy could
- * not start yet, and may have to be refused at its deadline, waits outside.
+ * not start yet, and may have to be refused at its deadline, waits outside. So does everybody behind a request that
+ * found no room.
  */
 export class Admission {
   readonly #doors: ReadonlyMap<Model, Door>;
@@ -25,6 +26,12 @@ export class Admission {
   /** Whose turn it is. */
   #turn = 0;
   #isHeld = false;
+  /** Requests, no frames, that have room. */
+  #inside = 0;
+  /** It waits, unfolded, and is the next to come in, however small others are: there would never be room for it. */
+  #roomless: ActiveRequest | undefined;
+  /** Whether there may be some by now. */
+  #hasRoom = true;
 
   /**
    * @param mostOf unfolded requests of a model of which nothing has begun, at most
@@ -51,9 +58,31 @@ export class Admission {
     return this.#doors.has(model);
   }
 
+  /**
+   * A request that is not to wait for room comes in.
+   * @throws QueueFullError when another one waits for some
+   */
+  checkRoom(): void {
+    if (this.#roomless === undefined) return;
+    throw new QueueFullError(
+      "Slot memory is full, and others wait for room; retry when some have ended or give the engine more slotBytes",
+    );
+  }
+
   /** Whether another request of the model may be unfolded at once. */
   isOpen(model: Model): boolean {
-    return isOpen(this.#door(model));
+    return this.#roomless === undefined && isOpen(this.#door(model));
+  }
+
+  /**
+   * There was no room for an unfolded request.
+   * @returns whether it is to wait for some: only then there are others that will give theirs back
+   */
+  findsNoRoom(request: ActiveRequest): boolean {
+    if (this.#inside === 0) return false;
+    this.#roomless ??= request;
+    this.#hasRoom = false;
+    return true;
   }
 
   /**
@@ -77,11 +106,20 @@ export class Admission {
     this.#door(request.model).waiting.delete(request);
     this.#bytes -= request.waiting!.bytes;
     request.waiting = undefined;
+    if (request === this.#roomless) this.#roomless = undefined;
   }
 
-  /** A request was unfolded. A frame was not, and takes nobody's place. */
+  /** A request was unfolded and has room. A frame was not, and takes nobody's place. */
   entered({ model, session }: ActiveRequest): void {
-    if (!session) this.#door(model).unbegun++;
+    if (session) return;
+    this.#door(model).unbegun++;
+    this.#inside++;
+  }
+
+  /** A request has given its room back. */
+  left(): void {
+    this.#inside--;
+    this.#hasRoom = true;
   }
 
   /** An unfolded request has begun, or departs without. */
@@ -95,6 +133,7 @@ export class Admission {
    */
   next(nowNs: number): ActiveRequest | undefined {
     this.#isHeld = false;
+    if (this.#roomless) return this.#hasRoom ? this.#roomless : undefined;
     const doors = this.#inOrder;
     for (let i = 0; i < doors.length; i++) {
       const at = (this.#turn + i) % doors.length;

@@ -148,8 +148,8 @@ export class EngineCore {
 
   /**
    * Takes a request in. The caller pumps afterwards.
-   * @throws TypeError or RangeError on bad input, deadlines or steps, QueueFullError when the queue is full; nothing is
-   * queued then
+   * @throws TypeError or RangeError on bad input, deadlines or steps, QueueFullError when the queue is full, or slots
+   * are and it is not to wait, or only sessions have them; nothing is queued then
    */
   submit(submission: Submission): ActiveRequest {
     const { input, model, session } = submission;
@@ -173,14 +173,19 @@ export class EngineCore {
       session,
     );
     request.label = submission.label;
+    request.whenFull = submission.whenFull ?? "wait";
+    if (request.whenFull === "refuse") this.#admission.checkRoom();
     if (submission.logBatches) request.log = new BatchLog();
     if (submission.onStep) request.steps = new StepRows(submission.onStep);
     if (session) this.sessions.take(request, input, submission.into);
     else if (!this.#admission.isOpen(model)) {
       request.waiting = deferred(model, input);
     }
-    if (!request.waiting) this.#admit(request, input);
-    else if (!session) this.#admission.wait(request);
+    if (!request.waiting && !this.#admit(request, input)) {
+      // It has a graph, with a copy of what it brought.
+      request.waiting = { input: undefined, bytes: 0 };
+    }
+    if (request.waiting && !session) this.#admission.wait(request);
     // A refused one has no number: those of requests that are taken follow each other.
     this.#requests++;
     this.#active.add(request);
@@ -188,10 +193,15 @@ export class EngineCore {
     return request;
   }
 
-  /** Unfolds a request, makes room for it, and tells the policy. */
-  #admit(request: ActiveRequest, input: unknown): void {
+  /**
+   * Unfolds a request, makes room for it, and tells the policy.
+   * @returns whether there was room; otherwise it is to wait for some
+   */
+  #admit(request: ActiveRequest, input: unknown): boolean {
+    const mayWait = () =>
+      request.whenFull === "wait" && this.#admission.findsNoRoom(request);
     if (request.session) this.sessions.begin(request);
-    else this.#graphs.admit(request, input);
+    else if (!this.#graphs.admit(request, input, mayWait)) return false;
     this.#admission.entered(request);
     try {
       this.#told("enqueue", this.#policy.enqueue(request));
@@ -199,6 +209,7 @@ export class EngineCore {
       // No fault of the request's, which is in the system: whoever pumps has to hear of it.
       this.#policyError ??= { error };
     }
+    return true;
   }
 
   /** Admits frames whose turn it is, and requests that waited for others of their model to begin. */
@@ -207,8 +218,8 @@ export class EngineCore {
       const request = this.sessions.next() ?? this.#admission.next(nowNs);
       if (request === undefined) return;
       try {
-        this.#admit(request, request.waiting!.input);
-        this.#leave(request);
+        const isIn = this.#admit(request, request.waiting!.input);
+        if (isIn) this.#leave(request);
       } catch (thrown) {
         const error = thrown as Error;
         this.#depart(request, nowNs, { outcome: "failed", error });
@@ -369,8 +380,10 @@ export class EngineCore {
     const { waiting, begun } = request;
     if (ending.outcome === "done") request.session?.advance();
     try {
-      if (waiting) this.#leave(request);
-      else {
+      if (waiting) {
+        this.#leave(request);
+        if (!request.session) this.#graphs.withdraw(request);
+      } else {
         if (!begun) this.#admission.began(request);
         this.#told("ended", this.#policy.ended?.(request));
       }
@@ -390,8 +403,10 @@ export class EngineCore {
   /** Nothing of a request that has departed is in flight. */
   #release(request: ActiveRequest): void {
     this.#executor.release(request);
-    if (!request.session) this.#graphs.leave(request);
-    else if (request.longRows === 0) this.sessions.over(request);
+    if (!request.session) {
+      this.#graphs.leave(request);
+      this.#admission.left();
+    } else if (request.longRows === 0) this.sessions.over(request);
   }
 
   /** The policy has heard of a run's end: frames that only waited for that are over. */

@@ -1,10 +1,12 @@
 import { describe } from "../../base/describe.ts";
 import {
+  type Check,
   checkedOptions,
   type Checks,
   nonNegative,
   number,
   ofType,
+  oneOf,
   positiveInteger,
 } from "../../base/checked_options.ts";
 import type { Model } from "../../graph/model.ts";
@@ -55,6 +57,9 @@ const ENGINE_CHECKS: Checks<EngineOptions> = {
   isRemote: ofType("boolean"),
 };
 
+/** What a request does that finds no room. */
+export const WHEN_FULL: Check = oneOf(["wait", "refuse"]);
+
 /** @throws TypeError or RangeError on an option that is not one */
 export function checkedEngineOptions(options: EngineOptions): EngineOptions {
   return checkedOptions("EngineCore", options, ENGINE_CHECKS, [
@@ -80,6 +85,11 @@ export interface Submission {
   stepsFixed?: number | undefined;
   /** What records call it, beside its id. Default: nothing. */
   label?: string | undefined;
+  /**
+   * Where it finds no room and other requests have it: it waits, ahead of those that come later, or `submit` throws.
+   * Default "wait".
+   */
+  whenFull?: "wait" | "refuse" | undefined;
   /** Write down the batches that it is in: ActiveRequest.log. Default: no. */
   logBatches?: boolean | undefined;
   /**
@@ -95,13 +105,15 @@ export interface Submission {
   onEnd?: OnEnd;
 }
 
-/** @throws RangeError on a deadline that is no time, or steps that are no positive integer */
+/** @throws RangeError on a deadline that is no time, steps that are no positive integer, or another way to wait */
 export function limitsOf(
-  { deadlineNs = Infinity, finishNs = Infinity, stepsFixed }: Submission,
+  { deadlineNs = Infinity, finishNs = Infinity, stepsFixed, whenFull }:
+    Submission,
 ): { deadlineNs: number; finishNs: number } {
   checkTime("deadlineNs", deadlineNs);
   checkTime("finishNs", finishNs);
   if (stepsFixed !== undefined) positiveInteger("stepsFixed", stepsFixed);
+  if (whenFull !== undefined) WHEN_FULL("whenFull", whenFull);
   return { deadlineNs, finishNs };
 }
 

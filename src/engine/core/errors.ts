@@ -1,6 +1,7 @@
 /**
- * The bounded queue is full, or the memory for requests in flight and open streams: slow down, or make `queueMax` or
- * `slotBytes` larger. The request was not taken.
+ * The bounded queue is full: slow down, or make `queueMax` larger. Or the memory for requests in flight and open streams
+ * (`slotBytes`) is, and a request asked not to wait for room (`RequestOptions.whenFull`), a stream found none, or only
+ * streams have it. The request was not taken.
  *
  * @example
  * ```ts

@@ -40,7 +40,7 @@ export interface Executor {
   /**
    * Makes room for a request and brings its inputs in; a frame has its session's room.
    * @throws RangeError when there is never room for it
-   * @throws QueueFullError when there is none now
+   * @throws QueueFullError when there is none now: it may be called again, for the same graph, when there may be some
    */
   admit(request: ActiveRequest): void;
   /** A growing graph got this node; it will be submitted next. */

@@ -13,9 +13,11 @@ import { Fifo } from "../../base/fifo.ts";
 import { CellGraph } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { emptyGraph } from "../../graph/empty_graph.ts";
+import { copyOf } from "../../graph/input_data.ts";
 import { restartGraph } from "../../graph/restart_graph.ts";
 import type { ActiveRequest } from "./active_request.ts";
 import { BroughtData } from "./brought_data.ts";
+import { QueueFullError } from "./errors.ts";
 import type { Executor } from "./executor.ts";
 import type { Run } from "./run.ts";
 import { checkInput, unfold } from "./unfold.ts";
@@ -68,24 +70,48 @@ export class UsedGraphs {
 
   /**
    * Checks a request's input, gives it a graph, a used one or a new one that it is unfolded into, and has room made for
-   * it.
+   * it. One that waited for room has its graph.
+   * @param mayWait asked where there is no room now: whether the request keeps its graph, to be admitted again
+   * @returns whether there was room
    * @throws TypeError or RangeError on bad input, or what else the model or the executor throws
    */
-  admit(request: ActiveRequest, input: unknown): void {
+  admit(
+    request: ActiveRequest,
+    input: unknown,
+    mayWait: () => boolean,
+  ): boolean {
     const { model } = request;
-    checkInput(model, input);
-    const isUsed = this.#uses(request, input);
-    if (!isUsed) this.#unfold(request, input);
+    if (!this.#hasGraph(request)) {
+      checkInput(model, input);
+      if (!this.#uses(request, input)) this.#unfold(request, input);
+    }
     try {
       this.#executor.admit(request);
     } catch (error) {
-      this.leave(request);
+      if (error instanceof QueueFullError && mayWait()) {
+        // What it brings may be its caller's; what it was unfolded with is a copy.
+        request.brought = request.brought?.map((data) => data && copyOf(data));
+        return false;
+      }
+      this.withdraw(request);
       throw error;
-    } finally {
-      // By now it is in the slot.
-      request.brought = undefined;
-      if (!isUsed) this.#known.get(model)?.brought.forget(request.graph);
     }
+    // By now it is in the slot.
+    if (request.brought) request.brought = undefined;
+    else this.#known.get(model)?.brought.forget(request.graph);
+    return true;
+  }
+
+  #hasGraph({ graph, model }: ActiveRequest): boolean {
+    return graph !== this.empty(model);
+  }
+
+  /** A request that never was admitted goes: a graph that it has by now is not lost. */
+  withdraw(request: ActiveRequest): void {
+    if (!this.#hasGraph(request)) return;
+    if (request.brought) request.brought = undefined;
+    else this.#known.get(request.model)?.brought.forget(request.graph);
+    this.leave(request);
   }
 
   /** @returns whether there was a used graph for the request */
@@ -108,15 +134,16 @@ export class UsedGraphs {
     const { model } = request;
     const graph = new CellGraph<ActiveRequest>(model);
     graph.owner = request;
-    request.graph = graph;
     unfold(model, input, graph);
-    if (model.brings === undefined) return;
+    if (model.brings !== undefined) this.#checkBrought(model, input, graph);
+    request.graph = graph;
+  }
+
+  #checkBrought(model: Model, input: unknown, graph: Graph): void {
     const known = this.#known.get(model);
-    if (known) known.brought.checkAlike(model, input, graph);
-    else {
-      const brought = new BroughtData(model, input, graph);
-      this.#known.set(model, { brought, graphs: [] });
-    }
+    if (known) return known.brought.checkAlike(model, input, graph);
+    const brought = new BroughtData(model, input, graph);
+    this.#known.set(model, { brought, graphs: [] });
   }
 
   /** A request has departed, and nothing of it is in flight. */

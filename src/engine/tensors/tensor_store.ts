@@ -52,7 +52,7 @@ export class TensorStore {
   /** Writes the tables of tasks. */
   readonly tables: TaskTables;
   readonly #memory: LinearMemory;
-  /** Of graphs that are used again. */
+  /** Of graphs that are used again, and of those that found no room. */
   readonly #plans = new WeakMap<object, SlotPlan>();
   readonly #programIds: ReadonlyMap<Cell, number>;
   readonly #workers: MemoryPlan["workers"];
@@ -100,7 +100,7 @@ export class TensorStore {
   admit(request: SlotRequest): void {
     if (request.session) return this.sessions.begin(request);
     const plan = this.#planOf(request);
-    const { address, bytes } = this.#pool.allocate(plan.bytes);
+    const { address, bytes } = this.#allocate(request, plan);
     request.slot = { address, bytes, plan };
     const { brought, graph: { closed, inputs } } = request;
     openHeader(this.words, address, closed ? 0 : request.stepsLimit);
@@ -110,8 +110,18 @@ export class TensorStore {
     }
   }
 
+  #allocate({ graph }: SlotRequest, plan: SlotPlan) {
+    try {
+      return this.#pool.allocate(plan.bytes);
+    } catch (error) {
+      // It may be admitted again, and a graph is planned once.
+      this.#plans.set(graph, plan);
+      throw error;
+    }
+  }
+
   #planOf({ graph, model }: SlotRequest): SlotPlan {
-    const known = model.brings && this.#plans.get(graph);
+    const known = this.#plans.get(graph);
     if (known) return known;
     const plan = new SlotPlan(graph);
     if (model.brings) this.#plans.set(graph, plan);

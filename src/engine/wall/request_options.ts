@@ -5,6 +5,7 @@ import {
   positive,
   positiveInteger,
 } from "../../base/checked_options.ts";
+import { WHEN_FULL } from "../core/engine_options.ts";
 
 /** Options of `ServingEngine.run`. */
 export interface RequestOptions {
@@ -24,6 +25,12 @@ export interface RequestOptions {
    * is missed first ends the request. Default Infinity.
    */
   finishMs?: number;
+  /**
+   * What becomes of the request while other requests have all the slots (`slotBytes`): it waits for some, and comes in
+   * ahead of those after it ("wait", the default), or is refused with a QueueFullError ("refuse"). Where only open
+   * streams have them it is always refused.
+   */
+  whenFull?: "wait" | "refuse";
   /** Also write down in which batches the request was: `timing.batches` of its result. Default false. */
   batches?: boolean;
   /**
@@ -43,6 +50,7 @@ export const REQUEST_CHECKS: Checks<RequestOptions> = {
   signal: anything,
   deadlineMs: positive,
   finishMs: positive,
+  whenFull: WHEN_FULL,
   batches: ofType("boolean"),
   label: ofType("string"),
   stepsFixed: positiveInteger,

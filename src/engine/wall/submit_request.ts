@@ -50,7 +50,7 @@ export function submitRequest<Input, Outputs extends OutputTypes>(
   };
   // What throws in here, the caller's objects included, rejects this promise.
   const result = new Promise<RunResult<Outputs>>((resolve, reject) => {
-    const { signal, deadlineMs, finishMs, stepsFixed, label, batches } =
+    const { signal, deadlineMs, finishMs, stepsFixed, ...told } =
       options === NO_OPTIONS
         ? options
         : checkedOptions(caller, options, REQUEST_CHECKS);
@@ -72,8 +72,9 @@ export function submitRequest<Input, Outputs extends OutputTypes>(
           deadlineNs: arrivalNs + msToNs(deadlineMs ?? Infinity),
           finishNs: arrivalNs + msToNs(finishMs ?? Infinity),
           stepsFixed,
-          label,
-          logBatches: batches,
+          whenFull: told.whenFull,
+          label: told.label,
+          logBatches: told.batches,
           onStep: onStep &&
             ((step, endNs) => onStep(step, endNs - arrivalNs)),
           onEnd: ({ outcome, result, error }, endNs) => {

@@ -349,6 +349,8 @@ export class EngineHost {
         try {
           result = await entered.begin({
             label,
+            // Admission that lets in again has an order of its own.
+            whenFull: this.#admission.again ? "refuse" : "wait",
             ...(signal && { signal }),
             // NaN, too: the engine says that it is no time.
             ...(leftMs !== Infinity && { finishMs: leftMs }),

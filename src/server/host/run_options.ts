@@ -35,6 +35,8 @@ export const RUN_CHECKS: Checks<HostRunOptions> = {
 export interface AdmittedOptions {
   /** The request's id: what the engine's observers are told. */
   label: string;
+  /** Whether the engine has it wait for room. */
+  whenFull: "wait" | "refuse";
   /** As given. */
   signal?: AbortSignal;
   /** What is left of the time. */

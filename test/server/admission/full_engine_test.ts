@@ -44,8 +44,9 @@ function together(host: EngineHost): Promise<PromiseSettledResult<unknown>[]> {
 }
 
 Deno.test("what the engine has no room for waits until it has, and nobody is refused", async () => {
-  // Without admission some are: the test is of something.
-  await withFewSlots(undefined, async (host) => {
+  // One that lets nobody in again refuses some: the test is of something.
+  const hard: Admission = { admit: () => () => {}, again: () => false };
+  await withFewSlots(hard, async (host) => {
     const ended = await together(host);
     assert(
       ended.some((one) =>
@@ -59,6 +60,11 @@ Deno.test("what the engine has no room for waits until it has, and nobody is ref
     assert(ended.every(({ status }) => status === "fulfilled"));
     assert.equal(admission.running, 0);
     assert.equal(admission.waiting, 0);
+  });
+  // Without any it is the engine that has them wait.
+  await withFewSlots(undefined, async (host) => {
+    const ended = await together(host);
+    assert(ended.every(({ status }) => status === "fulfilled"));
   });
 });
 
