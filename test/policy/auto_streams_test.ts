@@ -24,9 +24,10 @@ const policy = () => auto({ profile: batchNs, slaNs: 200 });
 /** Batches of frames by their numbers from 1. */
 function framesTold(
   timesNs: readonly number[],
-  // Each of a stream of its own.
   { models = [STREAM], group = () => 0, latencyNs = batchNs, ...rest }: {
     models?: readonly StreamModel[];
+    /** Default: each of its own. */
+    streams?: number;
     group?: (frame: number) => number;
     latencyNs?: (cell: Cell, rows: number) => number;
     policy?: Policy;
@@ -46,9 +47,10 @@ function framesTold(
       },
     },
   });
-  const frames = timesNs.map((atNs, stream) => ({
-    stream,
-    group: group(stream),
+  const { streams = timesNs.length } = rest;
+  const frames = timesNs.map((atNs, frame) => ({
+    stream: frame % streams,
+    group: group(frame),
     atNs,
   }));
   driveVirtual(engine, timeline, streamArrivals(engine, frames, { models }));
@@ -138,4 +140,22 @@ Deno.test("beside other workers the streams go that are done first", () => {
     workers: 2,
   });
   assert.deepEqual(tasks, ["0..100 1", "1..101 2", "100..200 4", "101..401 3"]);
+});
+
+Deno.test("what a frame takes is foreseen by what was learned since its stream began", () => {
+  // Three at a time: the second would be late behind the first, the third would not.
+  const timesNs = Array.from(
+    { length: 50 },
+    (_, i) => [0, 5, 60].map((ns) => 1000 * i + ns),
+  ).flat();
+  const tasks = framesTold(timesNs, {
+    streams: 3,
+    policy: auto({ slaNs: 150 }),
+    latencyNs: (_cell, rows) => 100 * rows,
+  });
+  assert.deepEqual(tasks.slice(-3), [
+    "49000..49100 148",
+    "49100..49200 150",
+    "49200..49300 149",
+  ]);
 });

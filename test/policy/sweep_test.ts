@@ -81,3 +81,17 @@ Deno.test("a pass takes all that is ready of all its requests", () => {
     ],
   );
 });
+
+Deno.test("frames of a stream have one object to begin with, and what it was given besides", () => {
+  const { graph } = request([0, 0]);
+  graph.again = { tag: undefined };
+  const first = startOf<Swept, Advance<Swept> & { mine?: string }>(graph);
+  first.mine = "kept";
+  graph.owner.tag = first;
+  assert.deepEqual(passes([graph.owner]), [["tree_leaf 2", "tree_node 1"]]);
+  const second: Advance<Swept> & { mine?: string } = startOf(graph);
+  assert.equal(second, first);
+  assert.equal(second.mine, "kept");
+  assert.deepEqual(second.ready, graph.nodes.slice(0, 2));
+  assert.equal(second.underWay, 0);
+});

@@ -22,7 +22,7 @@ export type Pass = Situation & RanPass & typeof RUN;
 /** What is kept with a request. What is under way of it is all on one worker. */
 interface AutoTag extends Advance<AutoRequest>, Pick<ExecTime, "nodeNs"> {
   /** Tokens, or rows, that it came with; nodes left, by the index of the model's cells. */
-  readonly brought: number;
+  brought: number;
   readonly left: number[];
   /** What it takes alone from here on, ns, as far as its steps were foreseen. */
   leftNs: number;
@@ -66,18 +66,20 @@ export class ModelState {
   ) {}
   enqueue(request: AutoRequest, targetNs: number): void {
     const { finishNs, deadlineNs, arrivalNs, graph } = request;
-    const brought = graph.nodes.reduce((sum, { length }) => sum + length, 1);
-    const decTimesteps = Math.ceil(this.#steps.expect([1, brought]));
-    this.#time = execTime(request, { profile: this.costs.ns, decTimesteps });
-    const { execNs: leftNs, nodeNs, work: [...left] } = this.#time;
-    this.#turns = Math.max(...left);
-    this.led = graph.closed ? Infinity : 64;
-    this.#time.extents?.forEach((one, c) => {
-      if (one) (this.#lengths[c] ??= new MovingMean(NEWEST)).add(one.length);
-    });
+    const tag = request.tag = startOf<AutoRequest, AutoTag>(graph);
+    if (!tag.left || this.#asked < AGAIN || this.#asked % AGAIN === 0) {
+      tag.brought = graph.nodes.reduce((sum, { length }) => sum + length, 1);
+      const decTimesteps = Math.ceil(this.#steps.expect([1, tag.brought]));
+      this.#time = execTime(request, { profile: this.costs.ns, decTimesteps });
+      this.#turns = Math.max(...this.#time.work);
+      this.led = graph.closed ? Infinity : 64;
+      this.#time.extents?.forEach((one, c) => {
+        if (one) (this.#lengths[c] ??= new MovingMean(NEWEST)).add(one.length);
+      });
+    }
+    const { execNs: leftNs, nodeNs, work } = this.#time;
     const dueNs = Math.min(targetNs, finishNs, deadlineNs + leftNs);
-    const at = startOf<AutoRequest>(graph);
-    request.tag = Object.assign(at, { brought, leftNs, nodeNs, left, dueNs });
+    Object.assign(tag, { left: [...work], leftNs, nodeNs, dueNs });
     this.#slackNs = dueNs - arrivalNs - leftNs;
     if (this.#lastNs >= 0) this.#gapNs.add(arrivalNs - this.#lastNs);
     this.#lastNs = arrivalNs;
@@ -122,8 +124,7 @@ export class ModelState {
     this.#owedNs = Math.max(0, this.#owedNs + waitedNs);
   }
   ended(request: AutoRequest): void {
-    const at = this.requests.indexOf(request);
-    if (at >= 0) this.requests.splice(at, 1);
+    this.requests.splice(this.requests.indexOf(request), 1);
     const steps = stepsTaken(request);
     if (steps > 0) this.#steps.observe([1, request.tag.brought], steps);
   }

@@ -476,4 +476,20 @@ export const MUTANTS: MutantList = [
     tests: STREAMS,
     why: "of streams' models the one whose frames have waited most goes",
   },
+  {
+    id: "auto.frames-foreseen-once",
+    file: STATE,
+    from: "!tag.left || this.#asked < AGAIN || this.#asked % AGAIN === 0",
+    to: "!tag.left",
+    tests: STREAMS,
+    why: "what a frame takes is learned while its stream lasts",
+  },
+  {
+    id: "auto.frames-made-anew",
+    file: "src/policy/common/frontier.ts",
+    from: "(again?.tag ?? { ready: [], underWay: 0 }) as Tag",
+    to: "{ ready: [] as CellNode<Owner>[], underWay: 0 } as Tag",
+    tests: ["test/policy/sweep_test.ts"],
+    why: "frames leave the collector nothing that the next one could have",
+  },
 ];

@@ -477,7 +477,7 @@ export const MUTANTS: MutantList = [
   {
     id: "engine.used-graphs-refused",
     file: USED,
-    from: "      this.leave(request);\n",
+    from: "      this.withdraw(request);\n",
     to: "",
     tests: USED_TESTS,
     why: "a full engine would make a graph for everybody it refuses",
