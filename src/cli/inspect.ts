@@ -26,7 +26,7 @@ import {
 } from "./onnx_file.ts";
 import { zeroElements } from "./onnx_inputs.ts";
 import { readOptions, see } from "./options.ts";
-import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
+import { printBeside, progress, stdoutColor, UsageError } from "./terminal.ts";
 
 const NAME = "shoal inspect";
 
@@ -73,9 +73,12 @@ export async function inspect(args: string[]): Promise<number> {
     writeText(values.svg, svgOf(diagramOf(inspected)));
     progress(`saved: ${values.svg}`);
   }
-  if (values.dot) print(dotOf(diagramOf(inspected)));
-  else if (values.json) print(JSON.stringify(inspected.about, null, 2));
-  else print(inspected.text());
+  const text = values.dot
+    ? dotOf(diagramOf(inspected))
+    : values.json
+    ? JSON.stringify(inspected.about, null, 2)
+    : inspected.text();
+  printBeside([values.svg], text);
   return 0;
 }
 

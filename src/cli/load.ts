@@ -26,7 +26,13 @@ import { writeText } from "./files.ts";
 import { LOAD_REQUESTS_MAX } from "./limits.ts";
 import { type LoadSettings, loadSettings } from "./load_settings.ts";
 import { withoutSecrets } from "./secrets.ts";
-import { EXIT, print, progress, stdoutColor, UsageError } from "./terminal.ts";
+import {
+  EXIT,
+  printBeside,
+  progress,
+  stdoutColor,
+  UsageError,
+} from "./terminal.ts";
 
 /** Requests over the target that a trial of a search can bear and still pass. */
 const OVER_IN_TRIAL = 2;
@@ -91,13 +97,14 @@ export async function load(
       writeText(settings.html, html);
       progress(`report: ${settings.html}`);
     }
+    const say = (text: string) => printBeside([settings.html], text);
     if (settings.json) {
-      print(JSON.stringify({ ...about, ...result, ...(trials && { trials }) }));
+      say(JSON.stringify({ ...about, ...result, ...(trials && { trials }) }));
     } else {
       if (trials) {
-        print(renderTable(trialsTable(trials), { color: stdoutColor() }));
+        say(renderTable(trialsTable(trials), { color: stdoutColor() }));
       }
-      print(loadText(result, { color: stdoutColor() }));
+      say(loadText(result, { color: stdoutColor() }));
     }
     const holds = result.verdict?.holds ?? true;
     return result.isValid && holds ? EXIT.success : EXIT.failure;

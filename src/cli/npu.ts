@@ -62,7 +62,14 @@ import {
   ONNX_OPTIONS,
 } from "./onnx_file.ts";
 import { integerOf, integerOption, readOptions } from "./options.ts";
-import { EXIT, print, progress, reportError, UsageError } from "./terminal.ts";
+import {
+  EXIT,
+  print,
+  printBeside,
+  progress,
+  reportError,
+  UsageError,
+} from "./terminal.ts";
 import {
   formatNetwork,
   formatScaleSim,
@@ -279,7 +286,7 @@ async function runModel(
       });
     saveText(flags.profile, saveProfile(profile));
   }
-  print(output);
+  printBeside([flags.report, flags.profile], output);
 }
 
 function machineOf(flags: Flags, cfg: ScaleSimConfig | undefined): NpuConfig {

@@ -45,7 +45,7 @@ import {
   seedOption,
 } from "./options.ts";
 import { rowTokens } from "./row_tokens.ts";
-import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
+import { printBeside, progress, stdoutColor, UsageError } from "./terminal.ts";
 
 const MODELS_MEASURED = Object.keys(MODELS).join(", ");
 
@@ -82,8 +82,8 @@ ${BENCH_FILE_HELP}`;
 export async function profile(args: string[]): Promise<number> {
   const profiled = await savedProfile(args);
   if (profiled === undefined) return 0;
-  const { built, sizes, tablesNs, text, isJson } = profiled;
-  if (isJson) print(text);
+  const { built, sizes, tablesNs, text, out, isJson } = profiled;
+  if (isJson) printBeside([out], text);
   else {
     const rows = Object.entries(tablesNs).map(([cell, points]) => {
       const byRows = new Map(points);
@@ -103,7 +103,8 @@ export async function profile(args: string[]): Promise<number> {
         align: "right" as const,
       })),
     ];
-    print(renderTable({ columns, rows }, { color: stdoutColor() }));
+    const table = renderTable({ columns, rows }, { color: stdoutColor() });
+    printBeside([out], table);
   }
   return 0;
 }
@@ -115,6 +116,8 @@ interface SavedProfile {
   readonly tablesNs: ProfileTable;
   /** As it is saved. */
   readonly text: string;
+  /** Where; undefined: nowhere. */
+  readonly out: string | undefined;
   /** Whether it is to be printed so. */
   readonly isJson: boolean;
 }
@@ -226,11 +229,12 @@ export async function savedProfile(
     tablesNs,
   };
   const text = `${JSON.stringify(result, undefined, 1)}\n`;
-  if (values.out !== undefined) {
-    writeText(values.out, text);
-    progress(`saved: ${values.out}`);
+  const { out, json } = values;
+  if (out !== undefined) {
+    writeText(out, text);
+    progress(`saved: ${out}`);
   }
-  return { built, sizes, tablesNs, text, isJson: values.json };
+  return { built, sizes, tablesNs, text, out, isJson: json };
 }
 
 /** A model of the registry, or of a file. */

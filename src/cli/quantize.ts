@@ -27,7 +27,7 @@ import {
   inputFiles,
 } from "./onnx_inputs.ts";
 import { integerOption, readOptions, see, seedOption } from "./options.ts";
-import { print, progress, stdoutColor, UsageError } from "./terminal.ts";
+import { printBeside, progress, stdoutColor, UsageError } from "./terminal.ts";
 
 const NAME = "shoal quantize";
 const REQUESTS = 32;
@@ -108,7 +108,8 @@ export async function quantize(args: string[]): Promise<number> {
   if (values.json) {
     const { layers, left, notes, bytes: { length }, bytesBefore } = file;
     const files = { out, bytesBefore, bytesAfter: length };
-    print(
+    printBeside(
+      [out],
       JSON.stringify({
         ...files,
         layers,
@@ -118,7 +119,10 @@ export async function quantize(args: string[]): Promise<number> {
         accuracy,
       }, specialAsText),
     );
-  } else print(textOf(file, what, accuracy, values.input !== undefined));
+  } else {
+    const isGiven = values.input !== undefined;
+    printBeside([out], textOf(file, what, accuracy, isGiven));
+  }
   return 0;
 }
 

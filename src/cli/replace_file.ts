@@ -8,6 +8,7 @@ import {
   chownSync,
   closeSync,
   constants,
+  fstatSync,
   fsyncSync,
   lstatSync,
   openSync,
@@ -20,6 +21,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, isAbsolute, join, sep } from "node:path";
+import process from "node:process";
 
 /** As many links as Linux follows. */
 const LINKS_MAX = 40;
@@ -28,9 +30,9 @@ const LINKS_MAX = 40;
 const OPEN_FILES = /^\/(dev|proc)\//;
 
 /** Streams that, where they go to a file, have a place in it where the next output belongs. */
-const STREAMS: Readonly<Record<string, number>> = {
-  "/dev/stdout": 1,
-  "/dev/stderr": 2,
+const STREAMS: Readonly<Record<string, "stdout" | "stderr">> = {
+  "/dev/stdout": "stdout",
+  "/dev/stderr": "stderr",
 };
 
 /** Why a folder takes no file in this one's place, or none of its owner, where this one may still be written. */
@@ -44,10 +46,20 @@ const IN_PLACE = ["EACCES", "EPERM", "EROFS", "EBUSY"];
  */
 export function replaceFile(path: string, content: string | Uint8Array): void {
   if (tried(() => replaced(path, content))) return;
-  const stream = Object.hasOwn(STREAMS, path) ? STREAMS[path] : undefined;
+  const stream = Object.hasOwn(STREAMS, path)
+    ? process[STREAMS[path]]
+    : undefined;
+  const there = stream && tried(() => statSync(path));
+  // A socket, which is what Node gives a program that it starts for a pipe, has no name to be opened by.
+  if (there?.isSocket()) return void stream?.write(content);
   // A pipe's descriptor may be one that does not wait for who reads it; opened by its name it waits.
-  const isFile = stream !== undefined && tried(() => statSync(path))?.isFile();
-  writeFileSync(isFile ? stream : path, content);
+  const target = stream && there?.isFile() ? stream.fd : path;
+  try {
+    writeFileSync(target, content);
+  } catch (error) {
+    // That nobody reads on is no failure, of the program's own output.
+    if (codeOf(error) !== "EPIPE" || !isStandardOutput(path)) throw error;
+  }
 }
 
 /** @throws Error of the file system unless `replaceFile` may write there; nothing is changed */
@@ -66,6 +78,23 @@ export function checkReplaceable(path: string): void {
 export function isOnePlace(path: string, other: string): boolean {
   const [one, two] = [path, other].map((name) => tried(() => placeOf(name)));
   return one !== undefined && one === two;
+}
+
+/** Whether what is written there goes where the standard output goes, by whatever name; terminals and devices take both. */
+export function isStandardOutput(path: string): boolean {
+  const [there, own] = [
+    () => statSync(path, { bigint: true }),
+    () => fstatSync(process.stdout.fd, { bigint: true }),
+  ].map((stat) => {
+    try {
+      return stat();
+    } catch {
+      // Whoever writes there will say so.
+      return undefined;
+    }
+  });
+  return there !== undefined && !there.isCharacterDevice() &&
+    there.dev === own?.dev && there.ino === own.ino;
 }
 
 function checkThere(path: string): void {

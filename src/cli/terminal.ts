@@ -4,6 +4,7 @@
  */
 import process from "node:process";
 import { wantsColor } from "../report/table.ts";
+import { isStandardOutput } from "./replace_file.ts";
 
 /** A mistake of the caller's: one line without a stack, exit code 2. */
 export class UsageError extends Error {
@@ -24,6 +25,21 @@ const OBEYED =
 export function print(text: string): void {
   const shown = escaped(text);
   process.stdout.write(shown.endsWith("\n") ? shown : `${shown}\n`);
+}
+
+/**
+ * Results beside files that are written: on stderr where one of these goes to stdout, so that it is whole there.
+ * @param paths of them; undefined: not given
+ */
+export function printBeside(
+  paths: readonly (string | undefined)[],
+  text: string,
+): void {
+  const isTaken = paths.some((path) =>
+    path !== undefined && isStandardOutput(path)
+  );
+  if (isTaken) progress(text.trimEnd());
+  else print(text);
 }
 
 /** A line of progress, escaped as results are. */

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -31,12 +38,16 @@ Deno.test("shoal profile measures every cell at every size, and simulate takes t
   inFolder((folder) => {
     const file = join(folder, "unet.json");
     const options = ["size=8", "depth=1", "base=2"];
+    const to = openSync(file, "w");
     const { status, stderr } = spawnSync(process.execPath, [
       ...["run", "-A", "--preload", BUSY, CLI],
-      ...["profile", "unet", "--sizes", "4,1,2", "--out", file],
+      ...["profile", "unet", "--sizes", "4,1,2", "--out", "/dev/stdout"],
       ...options.flatMap((option) => ["--option", option]),
-    ], { encoding: "utf8" });
+    ], { encoding: "utf8", stdio: ["ignore", to, "pipe"] });
+    closeSync(to);
     assert.equal(status, 0, stderr);
+    // The file is alone where it goes.
+    assert.match(stderr, /^us per batch of +1 +2 +4$/m);
     assert.match(stderr, /^other processes had \d+ % of the machine/m);
     // In turns, so that a slow minute of the machine is not one size's.
     assert.deepEqual(

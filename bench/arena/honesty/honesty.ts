@@ -19,7 +19,7 @@ import {
   taskSettings,
 } from "../../../src/cli/options.ts";
 import { machineProfile } from "../../../src/cli/planning/machine_profile.ts";
-import { print, stdoutColor } from "../../../src/cli/terminal.ts";
+import { printBeside, stdoutColor } from "../../../src/cli/terminal.ts";
 import { SIZE_CLASSES } from "../../../src/models/registry.ts";
 import { POLICIES } from "../../../src/policy/registry.ts";
 import { renderLegend, renderTable } from "../../../src/report/table.ts";
@@ -94,11 +94,12 @@ for (const model of settings.models) {
 }
 const text = JSON.stringify(comparisons);
 writeText(settings.out, text);
-if (settings.json) print(text);
+const say = (text: string) => printBeside([settings.out], text);
+if (settings.json) say(text);
 else {
   const tables = [comparisonTable(comparisons), errorTable(comparisons)];
   for (const table of tables) {
-    print(renderTable(table, { color: stdoutColor() }));
+    say(renderTable(table, { color: stdoutColor() }));
   }
-  print(renderLegend(tables));
+  say(renderLegend(tables));
 }
