@@ -76,7 +76,11 @@ Deno.test("a file that goes to the standard output is alone there, and the resul
       [["inspect", model, "--json", "--svg"], /^<svg[^]*<\/svg>\n?$/, /cells"/],
       [["npu", model, "--profile"], isJson, /^cycles \d+/m],
       [["npu", model, "--report"], /^<!doctype[^]*<\/html>\n?$/i, /cycles \d+/],
-      [[...load, ...short, "--html"], /^<!doctype[^]*<\/html>\n?$/i, /NOT VALID/],
+      [
+        [...load, ...short, "--html"],
+        /^<!doctype[^]*<\/html>\n?$/i,
+        /NOT VALID/,
+      ],
     ] as const;
     for (const [args, written, beside] of commands) {
       const { out, err } = await piped(`"$@" | cat`, [...args, "/dev/stdout"]);

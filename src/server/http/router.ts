@@ -48,7 +48,8 @@ export class Router {
     if (byMethod.size === 0) throw nothingAmong(this.#like(segments));
     const found = byMethod.get(method === "HEAD" ? "GET" : method);
     if (found === undefined) {
-      const allow = [...byMethod.keys()].join(", ");
+      const allow = [...byMethod.keys()]
+        .flatMap((one) => one === "GET" ? [one, "HEAD"] : [one]).join(", ");
       throw new HttpError(405, `This path takes ${allow}`, { allow });
     }
     const params: Record<string, string> = {};

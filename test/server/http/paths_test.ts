@@ -64,6 +64,14 @@ Deno.test("methods that are not there and URLs that are too long are told in the
       await refused.json(),
       openai("This path takes POST", null),
     );
+    // HEAD is GET's, and answered wherever that is.
+    const models = await ask("/v1/models", {});
+    assert.equal(models.status, 405);
+    assert.equal(models.headers.get("allow"), "GET, HEAD");
+    assert.deepEqual(
+      await models.json(),
+      openai("This path takes GET, HEAD", null),
+    );
     const tei = await ask("/embed");
     assert.deepEqual(await tei.json(), {
       error: "This path takes POST",
