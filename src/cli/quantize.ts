@@ -1,4 +1,5 @@
 /** `shoal quantize`: an ONNX file with weights of int8, and what that costs in accuracy. */
+import { statSync } from "node:fs";
 import { specialAsText } from "../base/json_numbers.ts";
 import { ServingEngine } from "../engine/wall/serving.ts";
 import type { Result } from "../graph/result.ts";
@@ -9,6 +10,7 @@ import type {
   QuantizedFile,
   QuantizeOptions,
 } from "../onnx/quantize/quantize_file.ts";
+import { openSource } from "../onnx/source.ts";
 import { serial } from "../policy/baselines/serial.ts";
 import { renderTable } from "../report/table.ts";
 import { accuracyOf, type OutputAccuracy } from "./accuracy.ts";
@@ -16,6 +18,7 @@ import { checkApart, checkWritable, writeBytes } from "./files.ts";
 import { REQUESTS_COMPARED_MAX } from "./limits.ts";
 import {
   loadFile,
+  loading,
   missingModel,
   ONNX_HELP,
   ONNX_OPTIONS,
@@ -83,13 +86,14 @@ export async function quantize(args: string[]): Promise<number> {
   if (path === undefined) throw missingModel(NAME);
   const out = values.out ?? `${path.replace(/\.onnx$/i, "")}.int8.onnx`;
   checkApart(out, [path, ...inputFiles(values.input)]);
-  const floats = await loadFile(NAME, path, values);
+  const source = await loading(NAME, path, onceRead);
+  const floats = await loadFile(NAME, source, values);
   checkWritable(out);
   const requests = givenRequests(NAME, floats, values.input, {
     ...{ seed, otherwise },
   });
   const { exclude, recurrent } = values;
-  const file = await quantized(path, { exclude, bits, recurrent });
+  const file = await quantized(source, { exclude, bits, recurrent });
   if (file.layers.length === 0) {
     throw new UsageError(
       `there is nothing to quantise in ${path}: no ${
@@ -126,12 +130,21 @@ export async function quantize(args: string[]): Promise<number> {
   return 0;
 }
 
+/** What is read twice; a pipe has it only once. */
+async function onceRead(
+  source: string | Uint8Array,
+): Promise<string | Uint8Array> {
+  const isPipe = typeof source === "string" &&
+    statSync(source, { throwIfNoEntry: false })?.isFIFO();
+  return isPipe ? (await openSource(source)).bytes : source;
+}
+
 async function quantized(
-  path: string,
+  source: string | Uint8Array,
   options: QuantizeOptions,
 ): Promise<QuantizedFile> {
   try {
-    return await quantizeOnnx(path, options);
+    return await quantizeOnnx(source, options);
   } catch (error) {
     if (error instanceof OnnxError) throw new UsageError(error.message);
     throw error;

@@ -6,6 +6,16 @@ import { parseJson, readText } from "./files.ts";
 import { checkDurations } from "./limits.ts";
 import { UsageError } from "./terminal.ts";
 
+/** Reads each profile once, however many ask for it: of a pipe nothing is left the second time. */
+export function profileReader(): (path: string) => ProfileTable {
+  const known = new Map<string, ProfileTable>();
+  return (path) => {
+    const table = known.get(path) ?? readProfile(path);
+    known.set(path, table);
+    return table;
+  };
+}
+
 /**
  * Latencies by cell as `shoal profile --out` (this machine) or `shoal npu --profile` (an NPU) saved them.
  * @throws UsageError naming the file when it is neither
@@ -13,7 +23,18 @@ import { UsageError } from "./terminal.ts";
 export function readProfile(path: string): ProfileTable {
   const label = `Profile ${shorten(path)}`;
   const text = readText(path);
-  const value = parseJson(text, label);
+  return profileIn({ text, value: parseJson(text, label) }, label);
+}
+
+/**
+ * The same of what has been read.
+ * @param value what the text says
+ * @throws UsageError beginning with the label
+ */
+export function profileIn(
+  { text, value }: { readonly text: string; readonly value: unknown },
+  label: string,
+): ProfileTable {
   try {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       throw new RangeError(

@@ -35,7 +35,7 @@ import {
   VIRTUAL_WORKERS_MAX,
 } from "./limits.ts";
 import { policyModule } from "./policy_module.ts";
-import { readProfile } from "./read_profile.ts";
+import { profileReader } from "./read_profile.ts";
 import { UsageError } from "./terminal.ts";
 
 const nameOf = (names: readonly string[]) =>
@@ -138,11 +138,14 @@ async function simulation(config: SimulateConfig): Promise<Simulation> {
     : registryModel(config.model, config);
   const { kind, ...arrivalOptions } = config.workload.arrivals;
   const { requests, deadlineNs } = config.workload;
-  const given = await Promise.all(config.policies.map(namedPolicy));
+  const profileAt = profileReader();
+  const given = (await Promise.all(config.policies.map(namedPolicy))).map(
+    (one) => ({ ...one, options: withProfile(one.options, profileAt) }),
+  );
   const names = distinctNames(given);
   const policies = given.map(({ make, options }, i) => ({
     name: names[i],
-    build: () => make(withProfile(options)),
+    build: () => make(options),
   }));
   for (const { name, options } of given) {
     checkDurations(options, `the options of policy "${name}"`);
@@ -155,7 +158,7 @@ async function simulation(config: SimulateConfig): Promise<Simulation> {
       );
     }
   }
-  const cost = costOf(config.cost);
+  const cost = costOf(config.cost, profileAt);
   const process = arrivals(
     kind,
     kind === "trace" ? withTrace(arrivalOptions) : arrivalOptions,
@@ -278,7 +281,7 @@ function checkProfiles(
   policies: readonly NamedPolicy[],
 ): void {
   for (const { name, options } of policies) {
-    const { profile } = withProfile(options);
+    const { profile } = options;
     if (profile === undefined) continue;
     const times = profileOf(name, profile as ProfileTable);
     for (const cell of model.cells) times(cell, 1);
@@ -349,20 +352,26 @@ function checkRoom(room: Room): void {
   }
 }
 
-function costOf(cost: SimulateConfig["cost"]): CostModel {
+type ProfileReader = ReturnType<typeof profileReader>;
+
+function costOf(
+  cost: SimulateConfig["cost"],
+  profileAt: ProfileReader,
+): CostModel {
   if ("constantNs" in cost) return constantCost(cost.constantNs);
   return new TableCost(
-    "profile" in cost ? readProfile(cost.profile) : cost.tablesNs,
+    "profile" in cost ? profileAt(cost.profile) : cost.tablesNs,
   );
 }
 
 /** A policy's options; a profile may be given as a file. */
 function withProfile(
   options: Record<string, unknown>,
+  profileAt: ProfileReader,
 ): Record<string, unknown> {
   const { profile } = options;
   return typeof profile === "string"
-    ? { ...options, profile: readProfile(profile) }
+    ? { ...options, profile: profileAt(profile) }
     : options;
 }
 

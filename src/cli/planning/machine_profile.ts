@@ -9,7 +9,7 @@ import { checkedBy } from "../checked_by.ts";
 import { parseJson, readText } from "../files.ts";
 import { threadsMax } from "../limits.ts";
 import { isFile } from "../onnx_built.ts";
-import { readProfile } from "../read_profile.ts";
+import { profileIn } from "../read_profile.ts";
 import { UsageError } from "../terminal.ts";
 
 const points = z.array(z.tuple([z.int().min(1), z.number().min(0)])).min(1);
@@ -57,8 +57,10 @@ export interface MachineProfile {
  */
 export function machineProfile(file: string, lengths?: string): MachineProfile {
   const label = `Profile ${shorten(file)}`;
-  const saved = checkedBy(SCHEMA, parseJson(readText(file), label), label);
-  const tablesNs = readProfile(file);
+  const text = readText(file);
+  const value = parseJson(text, label);
+  const saved = checkedBy(SCHEMA, value, label);
+  const tablesNs = profileIn({ text, value }, label);
   const { model, options = {}, machine, workers, host, tokens } = saved;
   const { stretches } = saved;
   if (stretches.some(({ speed }) => speed.length !== workers)) {

@@ -1,4 +1,4 @@
-/** Files that commands write to the standard output: nothing else is there. */
+/** Files that come to commands through pipes, which have them once, and files that go to the standard output. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import http from "node:http";
@@ -56,6 +56,51 @@ async function inFolder(
     rmSync(folder, { recursive: true });
   }
 }
+
+/** Times that nobody measured. */
+const PROFILE = JSON.stringify({
+  model: "lstm",
+  options: { hidden: 4, vocabulary: 10 },
+  machine: "made up",
+  workers: 1,
+  host: { taskNs: [[1, 2000]], turnNs: [[1, 5000]], requestNs: 1000 },
+  stretches: [{ speed: [[1000]], pauses: [] }],
+  tablesNs: { lstm_step: [[1, 110_000], [8, 800_000]] },
+});
+
+Deno.test("a pipe has what it has once, and commands read it once", () =>
+  inFolder(async (model, folder) => {
+    const file = (name: string, content: string) => {
+      writeFileSync(join(folder, name), content);
+      return join(folder, name);
+    };
+    const profile = file("profile.json", PROFILE);
+    const times = Array.from({ length: 600 }, (_, i) => `${i / 10},1\n`);
+    const trace = file("trace.csv", `t_seconds,count\n${times.join("")}`);
+    const asked = { profile: "/dev/stdin" };
+    const config = file(
+      "config.json",
+      JSON.stringify({
+        model: { name: "lstm", options: { hidden: 4, vocabulary: 10 } },
+        policies: [
+          { name: "lazy", options: { ...asked, batchSizeMax: 4 } },
+          { name: "oracle", options: { ...asked, batchSizeMax: 4 } },
+        ],
+        workload: { requests: 5, arrivals: { kind: "at-once" } },
+        cost: asked,
+      }),
+    );
+    const plan = ["plan", "/dev/stdin", "--trace", trace, "--slo-ms", "30"];
+    const commands = [
+      [profile, [...plan, "--policy", "serial", "--requests", "300"]],
+      [profile, ["simulate", "--config", config]],
+      [model, ["quantize", "/dev/stdin", "-o", join(folder, "out.onnx")]],
+    ] as const;
+    for (const [path, args] of commands) {
+      const { err, code } = await piped(`cat '${path}' | "$@"`, args);
+      assert.equal(code, 0, `${args[0]}: ${err}`);
+    }
+  }));
 
 const isJson = (written: string) => assert(JSON.parse(written).model);
 
