@@ -27,6 +27,7 @@ import {
   readOptions,
   see,
   seedOption,
+  sloNsOption,
 } from "./options.ts";
 import { takeCredentials } from "./secrets.ts";
 import { UsageError } from "./terminal.ts";
@@ -137,13 +138,13 @@ export function loadSettings(args: string[]): LoadSettings | undefined {
     ? protocolOf(url.pathname)
     : oneName("--protocol", values.protocol, PROTOCOLS);
   if (url.pathname === "/") url.pathname = pathOf(protocol, values.model);
-  const sloMs = values["slo-ms"] === undefined
+  const sloNs = values["slo-ms"] === undefined
     ? undefined
-    : numberOption("slo-ms", values["slo-ms"], 0, 1e9);
-  if (values.search && sloMs === undefined) {
+    : sloNsOption(values["slo-ms"]);
+  if (values.search && sloNs === undefined) {
     throw new UsageError(`--search takes a target: --slo-ms${see(NAME)}`);
   }
-  const unused = values.percentile !== undefined && sloMs === undefined
+  const unused = values.percentile !== undefined && sloNs === undefined
     ? "--percentile is of a target: --slo-ms"
     : values.precision !== undefined && !values.search
     ? "--precision is of --search"
@@ -189,7 +190,7 @@ export function loadSettings(args: string[]): LoadSettings | undefined {
         { tokens: rangeOf("tokens", values.tokens) }),
     },
     ...process,
-    ...(sloMs !== undefined && { target: { sloNs: msToNs(sloMs), share } }),
+    ...(sloNs !== undefined && { target: { sloNs, share } }),
     ...(values.search &&
       {
         search: {
@@ -206,7 +207,7 @@ export function loadSettings(args: string[]): LoadSettings | undefined {
     leaves: values.leave === undefined
       ? 0
       : numberOption("leave", values.leave, 0, 1),
-    leavesWithinNs: sloMs === undefined ? timeoutNs : msToNs(sloMs),
+    leavesWithinNs: sloNs ?? timeoutNs,
     ...(values.html !== undefined && { html: values.html }),
     json: values.json,
   };

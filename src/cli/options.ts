@@ -1,5 +1,6 @@
 /** Options of commands and benchmarks: read, checked, and what every one of them has. */
 import { describe } from "../base/describe.ts";
+import { msToNs } from "../base/units.ts";
 import process from "node:process";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { EXIT, guard, print, reportError, UsageError } from "./terminal.ts";
@@ -160,6 +161,17 @@ export function numberOption(
     );
   }
   return value;
+}
+
+/** A target, which time as integer ns can tell from none. @throws UsageError unless the text is one, in ms */
+export function sloNsOption(text: string): number {
+  const ns = msToNs(numberOption("slo-ms", text, 0, 1e9));
+  if (ns > 0) return ns;
+  throw new UsageError(
+    `--slo-ms is a nanosecond or more, which is 0.000001, got ${
+      describe(text)
+    }`,
+  );
 }
 
 /** A seed, as Prng takes it. */

@@ -25,7 +25,7 @@ export function startsOf({ recorded }: Machine): readonly number[] {
 }
 
 /** Rates as factors of the first that are tried. */
-const REACH = 1e4;
+export const REACH = 1e4;
 
 /**
  * @param policy makes a fresh one for each run

@@ -8,7 +8,8 @@ import type { Policy } from "../policy/policy.ts";
 import type { ProfileTable } from "../policy/profile.ts";
 import { POLICIES } from "../policy/registry.ts";
 import { formatMs, formatPercentile } from "../report/format.ts";
-import { carriedPerS, type IN_RUNS, startsOf } from "./carried.ts";
+import { carriedPerS, type IN_RUNS, REACH, startsOf } from "./carried.ts";
+import { crowded } from "./crowded.ts";
 import { tooFew } from "./lasting.ts";
 import {
   policyOptionsOf,
@@ -160,7 +161,7 @@ export async function makePlan(options: PlanOptions): Promise<Plan> {
               leastPerS: best.perS * (1 + precision),
               precision,
             }
-            : { fromPerS: machine.workers * NS_PER_S / aloneNs, precision },
+            : { fromPerS: firstPerS(machine, aloneNs), precision },
         );
         contenders.push({ ...choice, ...(perS !== undefined && { perS }) });
         if (perS !== undefined) best = { choice, perS };
@@ -242,6 +243,11 @@ async function judged(
   };
 }
 
+/** Where a search begins that knows of no plan. */
+function firstPerS({ workers }: Machine, aloneNs: number): number {
+  return workers * NS_PER_S / aloneNs;
+}
+
 /** Times of requests alone, which begin at a place, or at several, of what was recorded of a machine. */
 function timesAlone(
   { model, made }: PlanOptions,
@@ -280,16 +286,21 @@ function nobodyKeeps(
   // The mean is none of the reasons.
   const { recorded, ...undisturbed } = options.machine;
   const most = (machine: Machine) =>
-    ms(
-      percentile(
-        ascending(timesAlone(options, machine, startsOf(machine))),
-        share,
-      ),
+    percentile(
+      ascending(timesAlone(options, machine, startsOf(machine))),
+      share,
     );
-  const calm = recorded
-    ? `, without what held the machine up when it was measured up to ${
-      most(undisturbed)
+  const mostNs = most(options.machine);
+  const which = `${why}, ${percent} of them up to ${ms(mostNs)}`;
+  if (mostNs <= sloNs) {
+    const { made, heldBack, machine, target } = options;
+    const leastPerS = firstPerS(machine, aloneNs) / REACH;
+    const together = crowded(made, heldBack, leastPerS, target);
+    if (together !== undefined) return `${which}; ${together}`;
+  }
+  return recorded
+    ? `${which}, without what held the machine up when it was measured up to ${
+      ms(most(undisturbed))
     }`
-    : "";
-  return `${why}, ${percent} of them up to ${most(options.machine)}${calm}`;
+    : which;
 }

@@ -15,6 +15,8 @@ export interface RecordedPart {
   readonly inputs: readonly GeneratedInput[];
   /** Mean rate of the whole that it is a part of: two parts at one rate are at one speed. */
   readonly recordedPerS: number;
+  /** Requests that the trace has for each part, taken or not. */
+  readonly available: number;
 }
 
 /**
@@ -29,7 +31,8 @@ export function partsOf(
   inputs: InputGenerator,
   prng: Prng,
 ): { made: RecordedPart; heldBack: RecordedPart } {
-  const count = Math.min(requests, Math.floor(seconds.length / 2));
+  const available = Math.floor(seconds.length / 2);
+  const count = Math.min(requests, available);
   const recordedPerS = (2 * count - 1) / (seconds[2 * count - 1] - seconds[0]);
   if (count < 100 || !(recordedPerS > 0 && recordedPerS < Infinity)) {
     throw new RangeError(
@@ -43,6 +46,7 @@ export function partsOf(
       seconds: own.map((at) => at - own[0]),
       inputs: own.map(() => inputs.next(stream)),
       recordedPerS,
+      available,
     };
   };
   return { made: part(0, "made"), heldBack: part(count, "held back") };

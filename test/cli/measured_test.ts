@@ -20,7 +20,7 @@ async function measured(
   const part: RecordedPart = {
     seconds: Array.from({ length: REQUESTS }, (_, i) => i),
     inputs: Array.from({ length: REQUESTS }, () => built.inputs.next(prng)),
-    recordedPerS: 1,
+    ...{ recordedPerS: 1, available: REQUESTS },
   };
   const sizes = { workers: 1, requests: REQUESTS };
   return await withExecutor(built, sizes, (executor) =>

@@ -327,6 +327,10 @@ Deno.test("shoal plan says in one line what cannot be planned", async () => {
           /--slo-ms is a positive number.*"soon"/,
         ],
         [
+          ["one.json", "--trace", "trace.csv", ...ASKED, "--slo-ms", "4e-7"],
+          /--slo-ms is a nanosecond or more, which is 0\.000001, got "4e-7"/,
+        ],
+        [
           ["one.json", "--trace", "trace.csv", ...ASKED, "--policy", "best"],
           /--policy "best" does not exist/,
         ],

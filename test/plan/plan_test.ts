@@ -311,6 +311,40 @@ Deno.test("who asks for more than a machine's pauses, or the longest requests, a
   );
 });
 
+Deno.test("requests that come at once however slowly a trace is replayed are told, and the gap that makes them", async () => {
+  const behind = (request: number) =>
+    evenly(800, 5).map((at, i) => i < request ? at : at + 1e9);
+  const told = (seconds: readonly number[], message: RegExp) =>
+    assert.rejects(makePlan(optionsFor(STEEP, parts(seconds))), message);
+  await told(
+    behind(300),
+    /up to 1\.00 ms; even at 0\.100\/s, .*, 300 of 400 requests come within 5\.00 ms, as behind request 300 of the trace nothing comes for 1000000000 of its 1000000160 s: plan without this gap$/,
+  );
+  // Of the part held back, or between them, it stretches the one that is planned with as well.
+  await told(behind(400), /400 of 400 .* as behind request 400 of/);
+  await told(behind(700), /400 of 400 .* as behind request 700 of/);
+  // Every tenth second a hundred.
+  const bursts = Array.from(
+    { length: 800 },
+    (_, i) => 10 * Math.floor(i / 100),
+  );
+  await told(bursts, /100 of 400 requests come within .* more even$/);
+});
+
+Deno.test("who has too few requests is told whether the trace has more", async () => {
+  const target = { sloNs: msToNs(1000), share: 0.99 };
+  const few = (seconds: readonly number[]) =>
+    makePlan(optionsFor(STEEP, { ...parts(seconds, 400), target }));
+  await assert.rejects(
+    few(evenly(800, 5)),
+    /needs \d+ or more in each part of the trace, which has 400 for each: take a longer one$/,
+  );
+  await assert.rejects(
+    few(evenly(80_000, 5)),
+    /in each part of the trace, which has them \(--requests \d+\)$/,
+  );
+});
+
 Deno.test("what was not measured is refused: cells, rows, tokens", () => {
   const [cell] = model.cells;
   const cost = new ProfiledCost({

@@ -1,5 +1,4 @@
 /** What `shoal plan` and `shoal tune` are asked, checked. */
-import { msToNs } from "../../base/units.ts";
 import { needsProfile } from "../../plan/plan.ts";
 import { partsOf, type RecordedPart } from "../../plan/recorded_part.ts";
 import { POLICIES } from "../../policy/registry.ts";
@@ -21,6 +20,7 @@ import {
   numberOption,
   see,
   seedOption,
+  sloNsOption,
 } from "../options.ts";
 import { UsageError } from "../terminal.ts";
 import { type MachineProfile, machineProfile } from "./machine_profile.ts";
@@ -118,13 +118,13 @@ export async function planSettings(
   });
   const parts = usage(() =>
     partsOf(
-      traceSeconds(readText(trace), trace).slice(0, 2 * requests),
+      traceSeconds(readText(trace), trace),
       requests,
       inputs,
       new Prng(seed),
     )
   );
-  const sloNs = msToNs(numberOption("slo-ms", slo, 0, 1e9));
+  const sloNs = sloNsOption(slo);
   const share = numberOption("percentile", values.percentile, 99, 100) / 100;
   const free = Object.keys(POLICIES).filter((policy) =>
     !isFile(first.model) || !needsProfile(policy)
