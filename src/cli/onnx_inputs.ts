@@ -244,7 +244,8 @@ function readInput(path: string, spec: InputSpec): InputTensor {
   if (/\.npy$/i.test(path)) return tensorOf(path, readNpy);
   if (/\.pb$/i.test(path)) return tensorOf(path, readTensorFile);
   try {
-    return ofNumbers(JSON.parse(readText(path)), spec);
+    const text = readText(path).replace(/^\uFEFF/, "");
+    return ofNumbers(JSON.parse(text), spec);
   } catch (error) {
     const isTheirs = error instanceof RangeError ||
       error instanceof TypeError || error instanceof SyntaxError;

@@ -211,7 +211,7 @@ export function saveProfile(profile: LatencyProfile): string {
 export function loadProfile(text: string): LatencyProfile {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (cause) {
     throw new RangeError(`profile: not JSON (${(cause as Error).message})`, {
       cause,

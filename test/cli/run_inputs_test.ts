@@ -54,6 +54,25 @@ Deno.test("run says once, and by its name, which file of an input it cannot read
   }
 });
 
+Deno.test("numbers may have a byte order mark in front, as some editors and shells save text", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "shoal-inputs-"));
+  try {
+    const [path, numbers] = [
+      join(folder, "model.onnx"),
+      join(folder, "x.json"),
+    ];
+    writeFileSync(path, MODEL);
+    writeFileSync(numbers, "\uFEFF[1, 2, 3]\r\n");
+    const { code, out, err } = await captured(() =>
+      main(["run", path, "--input", `x=${numbers}`])
+    );
+    assert.equal(code, 0, err);
+    assert.deepEqual(JSON.parse(out).y.data, [1, 2, 3]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 Deno.test("names of inputs and paths of files may both have = in them", async () => {
   const folder = mkdtempSync(join(tmpdir(), "shoal-inputs-"));
   try {

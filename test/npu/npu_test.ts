@@ -245,6 +245,8 @@ Deno.test("a profile is the latencies, saved and loaded", () => {
     batchSizes: [1, 2, 4],
   });
   assert.deepEqual(loadProfile(saveProfile(profile)), profile);
+  // As some editors and shells save text.
+  assert.deepEqual(loadProfile(`\uFEFF${saveProfile(profile)}`), profile);
   assert.equal(totalNs(profile, 2), npu.latencyNs(layersOf(2)));
   assert.throws(
     () => totalNs(profile, 3),
