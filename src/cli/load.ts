@@ -89,22 +89,23 @@ export async function load(
       cores: os.cpus().length,
       runtime: runtimeName(),
     };
-    if (settings.html !== undefined) {
-      const html = await loadReport({
-        ...{ result, about },
-        ...(trials && { trials }),
-      });
-      writeText(settings.html, html);
-      progress(`report: ${settings.html}`);
-    }
-    const say = (text: string) => printBeside([settings.html], text);
-    if (settings.json) {
-      say(JSON.stringify({ ...about, ...result, ...(trials && { trials }) }));
-    } else {
-      if (trials) {
-        say(renderTable(trialsTable(trials), { color: stdoutColor() }));
+    const told = { ...(trials && { trials }) };
+    try {
+      if (settings.html !== undefined) {
+        writeText(settings.html, await loadReport({ result, about, ...told }));
+        progress(`report: ${settings.html}`);
       }
-      say(loadText(result, { color: stdoutColor() }));
+    } finally {
+      // Of a run that may have been long, for whose report there may be no room any more.
+      const say = (text: string) => printBeside([settings.html], text);
+      if (settings.json) {
+        say(JSON.stringify({ ...about, ...result, ...told }));
+      } else {
+        if (trials) {
+          say(renderTable(trialsTable(trials), { color: stdoutColor() }));
+        }
+        say(loadText(result, { color: stdoutColor() }));
+      }
     }
     const holds = result.verdict?.holds ?? true;
     return result.isValid && holds ? EXIT.success : EXIT.failure;

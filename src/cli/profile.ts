@@ -80,37 +80,60 @@ Of a file, whose requests are drawn as its inputs say (ids below the size of the
 ${BENCH_FILE_HELP}`;
 
 export async function profile(args: string[]): Promise<number> {
-  const profiled = await savedProfile(args);
-  if (profiled === undefined) return 0;
-  const { built, sizes, tablesNs, text, out, isJson } = profiled;
-  if (isJson) printBeside([out], text);
-  else {
-    const rows = Object.entries(tablesNs).map(([cell, points]) => {
-      const byRows = new Map(points);
-      const times = sizes.map((size) => {
-        const ns = byRows.get(size);
-        return ns === undefined ? "-" : (ns / 1000).toFixed(1);
-      });
-      // Of a file all cells have its name in front.
-      const prefix = `${built.model.name}/`;
-      const short = cell.startsWith(prefix) ? cell.slice(prefix.length) : cell;
-      return [short, ...times].map((text) => ({ text }));
-    });
-    const columns = [
-      { title: "us per batch of" },
-      ...sizes.map((size) => ({
-        title: String(size),
-        align: "right" as const,
-      })),
-    ];
-    const table = renderTable({ columns, rows }, { color: stdoutColor() });
-    printBeside([out], table);
+  const measured = await measuredProfile(args);
+  if (measured === undefined) return 0;
+  try {
+    save(measured);
+  } finally {
+    // Minutes of work, for which there may be no room any more.
+    printProfile(measured);
   }
   return 0;
 }
 
-/** A profile, measured and saved as its arguments say, of which nothing has been printed. */
-interface SavedProfile {
+/**
+ * Measures and saves without a word on stdout, which is its caller's.
+ * @param args of `shoal profile`
+ */
+export async function savedProfile(args: string[]): Promise<void> {
+  const measured = await measuredProfile(args);
+  if (measured !== undefined) save(measured);
+}
+
+function save({ out, text }: MeasuredProfile): void {
+  if (out === undefined) return;
+  writeText(out, text);
+  progress(`saved: ${out}`);
+}
+
+function printProfile(
+  { built, sizes, tablesNs, text, out, isJson }: MeasuredProfile,
+): void {
+  if (isJson) return printBeside([out], text);
+  const rows = Object.entries(tablesNs).map(([cell, points]) => {
+    const byRows = new Map(points);
+    const times = sizes.map((size) => {
+      const ns = byRows.get(size);
+      return ns === undefined ? "-" : (ns / 1000).toFixed(1);
+    });
+    // Of a file all cells have its name in front.
+    const prefix = `${built.model.name}/`;
+    const short = cell.startsWith(prefix) ? cell.slice(prefix.length) : cell;
+    return [short, ...times].map((text) => ({ text }));
+  });
+  const columns = [
+    { title: "us per batch of" },
+    ...sizes.map((size) => ({
+      title: String(size),
+      align: "right" as const,
+    })),
+  ];
+  const table = renderTable({ columns, rows }, { color: stdoutColor() });
+  printBeside([out], table);
+}
+
+/** A profile, measured as its arguments say. */
+interface MeasuredProfile {
   readonly built: BuiltModel;
   readonly sizes: readonly number[];
   readonly tablesNs: ProfileTable;
@@ -122,14 +145,10 @@ interface SavedProfile {
   readonly isJson: boolean;
 }
 
-/**
- * Measures and saves without a word on stdout, which may be its caller's.
- * @param args of `shoal profile`
- * @returns undefined when help or version was asked for
- */
-export async function savedProfile(
+/** @returns undefined when help or version was asked for */
+async function measuredProfile(
   args: string[],
-): Promise<SavedProfile | undefined> {
+): Promise<MeasuredProfile | undefined> {
   const given = readOptions({
     name: "shoal profile",
     help: HELP,
@@ -230,10 +249,6 @@ export async function savedProfile(
   };
   const text = `${JSON.stringify(result, undefined, 1)}\n`;
   const { out, json } = values;
-  if (out !== undefined) {
-    writeText(out, text);
-    progress(`saved: ${out}`);
-  }
   return { built, sizes, tablesNs, text, out, isJson: json };
 }
 

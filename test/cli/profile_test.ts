@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   closeSync,
+  existsSync,
   mkdtempSync,
   openSync,
   readFileSync,
@@ -103,6 +104,24 @@ Deno.test("shoal profile measures every cell at every size, and simulate takes t
     );
     for (const { metrics } of runs) assert.equal(metrics.requests.done, 20);
   });
+});
+
+/** Whatever is written to it finds no space on its disk. */
+const FULL = "/dev/full";
+
+Deno.test({
+  name: "a profile that there is no room for is printed",
+  ignore: !existsSync(FULL),
+  fn() {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [
+      ...["run", "-A", "--no-check", CLI, "profile", "lstm", "--sizes", "1"],
+      ...["--option", "hidden=4", "--option", "vocabulary=10"],
+      ...["--out", FULL, "--json"],
+    ], { encoding: "utf8" });
+    assert.match(stderr, /Cannot write \/dev\/full: no space is left$/m);
+    assert.equal(status, 2);
+    assert(JSON.parse(stdout).tablesNs["lstm_step"].length === 1);
+  },
 });
 
 Deno.test("shoal profile names an option that the model has not", () => {

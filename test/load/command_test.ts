@@ -5,7 +5,13 @@ import { execFile } from "node:child_process";
 import http from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -90,6 +96,21 @@ Deno.test("shoal load counts what the server was asked, and a short run is not v
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+Deno.test({
+  name: "a run whose report there is no room for is told",
+  ignore: !existsSync("/dev/full"),
+  async fn() {
+    await using server = await recorder((_, response) => response.end("{}"));
+    const told = await load(
+      ...[`${server.url}/embed`, "--rate", "100", "--seconds", "0.2"],
+      ...["--warm-up", "0", "--html", "/dev/full"],
+    );
+    assert.equal(told.code, 2);
+    assert.match(told.err, /Cannot write \/dev\/full: no space is left$/m);
+    assert.equal(told.ends.completed, server.bodies.length - 1);
+  },
 });
 
 Deno.test("the same seed sends the same bodies", async () => {
