@@ -9,8 +9,15 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { threadsMax } from "../../src/cli/limits.ts";
 import { main } from "../../src/cli/main.ts";
-import { PLAN_OPTIONS } from "../../src/cli/planning/plan_settings.ts";
+import { readOptions } from "../../src/cli/options.ts";
+import { measuredPlan } from "../../src/cli/planning/measured_plan.ts";
+import {
+  PLAN_OPTIONS,
+  planSettings,
+} from "../../src/cli/planning/plan_settings.ts";
+import type { MachinePlan } from "../../src/cli/planning/planned.ts";
 import { readSettings } from "../../src/cli/serve/serve_settings.ts";
 import { withGlobals } from "../base/with_globals.ts";
 import { captured } from "./captured.ts";
@@ -354,6 +361,35 @@ Deno.test("shoal plan says in one line what cannot be planned", async () => {
       assert.match(err, message);
       assert(!err.trim().split("\n").at(-1)!.includes("    at "));
     }
+  });
+});
+
+Deno.test("a larger machine's profile is planned with, and its workers are not started here", async () => {
+  const workers = threadsMax() + 1;
+  const large = JSON.stringify({
+    ...PROFILE,
+    workers,
+    stretches: [{ speed: Array(workers).fill([1000]), pauses: [] }],
+  });
+  await inFolder({ "large.json": large, "trace.csv": TRACE }, async (path) => {
+    const asked = [path("large.json"), "--trace", path("trace.csv"), ...QUICK];
+    const { values, positionals } = readOptions({
+      ...{ name: "plan", help: "", positionalsMax: 1, options: PLAN_OPTIONS },
+    }, asked)!;
+    const settings = await planSettings("plan", positionals, values);
+    const [profile] = settings.profiles;
+    assert.equal(profile.machine.workers, workers);
+    const choice = { policy: "serial", options: {} };
+    // What a check reads of a plan; at this rate all come at once.
+    const plan = { profile, perS: 1e9, choice } as unknown as MachinePlan;
+    await assert.rejects(
+      measuredPlan("plan", plan, settings.heldBack, settings, values),
+      {
+        name: "UsageError",
+        message:
+          /^the plan is for \d+ workers, and on this machine \d+ are the most/,
+      },
+    );
   });
 });
 

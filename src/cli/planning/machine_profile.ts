@@ -7,7 +7,7 @@ import { RecordedTime } from "../../plan/recorded_time.ts";
 import type { Machine } from "../../plan/simulated_trial.ts";
 import { checkedBy } from "../checked_by.ts";
 import { parseJson, readText } from "../files.ts";
-import { threadsMax } from "../limits.ts";
+import { VIRTUAL_WORKERS_MAX } from "../limits.ts";
 import { isFile } from "../onnx_built.ts";
 import { profileIn } from "../read_profile.ts";
 import { UsageError } from "../terminal.ts";
@@ -18,7 +18,8 @@ const SCHEMA = z.looseObject({
   model: z.string(),
   options: z.record(z.string(), z.unknown()).optional(),
   machine: z.string(),
-  workers: z.int().min(1).max(threadsMax()),
+  // Of whatever machine: none of them is started to plan.
+  workers: z.int().min(1).max(VIRTUAL_WORKERS_MAX),
   host: z.looseObject({
     taskNs: points,
     turnNs: points,
