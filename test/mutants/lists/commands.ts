@@ -63,7 +63,7 @@ export const MUTANTS: MutantList = [
   {
     id: "commands.stream-place",
     file: "src/cli/replace_file.ts",
-    from: "isFile ? stream : path",
+    from: "stream && there?.isFile() ? stream.fd : path",
     to: "path",
     tests: [FILES],
     why: "a stream that leads to a file keeps what was printed before",
