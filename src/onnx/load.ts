@@ -22,11 +22,13 @@ export interface FetchOptions {
   readonly bytesMax?: number;
 }
 
+type AllOptions = ModelOptions & Partial<DecoderModelOptions> & FetchOptions;
+
 /** All options, those of decoders and of others; whoever takes them checks them. */
 const KNOWN = Object.fromEntries(
   Object.keys({ ...MODEL_CHECKS, ...DECODER_CHECKS, bytesMax: 0 })
     .map((name) => [name, anything]),
-) as Checks<(ModelOptions | DecoderModelOptions) & FetchOptions>;
+) as Checks<AllOptions>;
 
 /**
  * Loads an ONNX file and cuts it into cells.
@@ -117,7 +119,7 @@ export async function loadOnnx(
   source: string | URL | Uint8Array | ArrayBuffer,
   options: (ModelOptions | DecoderModelOptions) & FetchOptions = {},
 ): Promise<OnnxCellModel | OnnxDecoder> {
-  const { bytesMax = BYTES_MAX, ...others } = checkedOptions(
+  const { bytesMax = BYTES_MAX, ...others } = checkedOptions<AllOptions>(
     "loadOnnx",
     options,
     KNOWN,
@@ -133,7 +135,8 @@ export async function loadOnnx(
     opened,
     (external) => readModel(bytes, { label, external }),
   );
-  return "decoder" in others
-    ? decoderModel(file, others)
-    : onnxModel(file, others);
+  const { decoder, ...common } = others;
+  return decoder === undefined
+    ? onnxModel(file, common)
+    : decoderModel(file, { ...common, decoder });
 }

@@ -233,3 +233,22 @@ Deno.test("a model may be brought by another realm: as bytes, as a buffer, as a 
       "A model is a path, a URL or bytes, got Int8Array of 1 from another frame or context (copy it)",
   });
 });
+
+Deno.test("an option without a value is none: a file loaded with no decoder is cut into cells", async () => {
+  const file = writeModel({
+    graph: {
+      inputs: [{ name: "x", dims: [1, 2] }],
+      outputs: [{ name: "y" }],
+      nodes: [node("Relu", ["x"], ["y"])],
+    },
+  });
+  const options = {
+    name: "relu",
+    cells: "model",
+    states: undefined,
+    decoder: undefined,
+  } as const;
+  const model = await loadOnnx(file, options);
+  const [{ y }] = runRequests(model, [{ x: Float32Array.of(-1, 2) }]);
+  assert.deepEqual([...y.data], [0, 2]);
+});
