@@ -67,8 +67,41 @@ console.log(row, queuedMs, wrong, end, chooseBuild().file, tensor([1], new Float
 await engine[Symbol.asyncDispose]();
 `;
 
+/** Hands on what may be undefined, as the runtime takes it, where TypeScript tells it from what is left out. */
+const EXACT =
+  `import { lstm, type RequestOptions, ServingEngine } from "@shoal/core";
+import { foldBatchNorm } from "@shoal/core/kernels";
+import { loadOnnx, type OnnxCellModel } from "@shoal/core/onnx";
+import type { ListenOptions } from "@shoal/core/server";
+
+declare const perhaps: {
+  readonly signal: AbortSignal | undefined;
+  readonly number: number | undefined;
+};
+const model = lstm({ hidden: 8, vocabulary: 10, classes: perhaps.number });
+const engine = await ServingEngine.create({
+  models: [model],
+  team: { leastNs: perhaps.number },
+  onError: undefined,
+});
+const options: RequestOptions = { signal: perhaps.signal };
+await engine.run(model, { tokens: [1] }, options);
+export const tls: ListenOptions = { tls: undefined };
+export const file: OnnxCellModel = await loadOnnx("file", { states: undefined });
+// What is always there is never undefined.
+export const bias = (...folded: Parameters<typeof foldBatchNorm>): Float32Array =>
+  foldBatchNorm(...folded).bias;
+// @ts-expect-error signals are no numbers
+engine.run(model, { tokens: [1] }, { signal: perhaps.number });
+`;
+
 Deno.test("the installed package serves the bits of the sources", async (t) => {
-  using stranger = new Stranger({ ...PROGRAM, "typed.ts": TYPED }).install();
+  using stranger = new Stranger({
+    ...PROGRAM,
+    "typed.ts": TYPED,
+    "exact.ts": EXACT,
+  })
+    .install();
   const hash = await expectedHash();
   for (const [name, [command, ...args]] of Object.entries(RUNTIMES)) {
     await t.step(`in ${name}`, () => {
@@ -126,7 +159,9 @@ Deno.test("the installed package serves the bits of the sources", async (t) => {
         ...["--strict", "--noEmit", "--skipLibCheck", "false"],
         ...["--target", "es2022", "--types", ""],
         ...["--module", resolution === "bundler" ? "esnext" : resolution],
-        ...["--moduleResolution", resolution, "typed.ts"],
+        ...["--moduleResolution", resolution, "exact.ts", "typed.ts"],
+        // The one with it, the other one as most have it.
+        ...resolution === "bundler" ? [] : ["--exactOptionalPropertyTypes"],
       );
       assert.equal(stdout, "");
     });

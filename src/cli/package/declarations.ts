@@ -31,6 +31,40 @@ const SPECIFIER = /((?:from|import\()\s*")(\.{1,2}\/[^"]+)\.ts"/g;
 /** Not in the libraries of a target before ES2026, and used by classes that can be disposed of. */
 const DISPOSABLE = `/// <reference lib="esnext.disposable" />\n`;
 
+/** A property that may be left out, up to the end of its type: of a line, or of an object's lines. */
+const OPTIONAL =
+  /^( +)((?:readonly )?\w+\?: )(\{\n(?:\1 .*\n)*\1\}|.*[^{\s]);$/gm;
+
+/** In the place of `Required` and `Partial`, which know of no `undefined` that is written down. */
+const GIVEN = `export {};
+type Given<T> = { [K in keyof T]-?: Exclude<T[K], undefined> };
+type Maybe<T> = { [K in keyof T]?: T[K] | undefined };
+`;
+
+/**
+ * Says of every property that may be left out that it may be undefined, too. It is meant so: the sources are compiled
+ * without `exactOptionalPropertyTypes`, and with it a reader could not hand on what may be undefined.
+ */
+function maybeUndefined(text: string): string {
+  return text.replace(OPTIONAL, (all, indent, name, type: string) => {
+    const depth = type.split("(").length - type.split(")").length;
+    // A parameter on a line of its own, or said already.
+    if (depth !== 0 || type.endsWith("| undefined")) return all;
+    const inside = type.startsWith("{\n") ? maybeUndefined(type) : type;
+    const whole = / (?:=>|\?) /.test(type) ? `(${inside})` : inside;
+    return `${indent}${name}${whole} | undefined;`;
+  });
+}
+
+/** @param text as the compiler writes it */
+function forReaders(text: string): string {
+  const said = maybeUndefined(text.replace(SPECIFIER, `$1$2.js"`));
+  const given = said.replaceAll(/\bRequired</g, "Given<")
+    .replaceAll(/\bPartial</g, "Maybe<");
+  return (given.includes("Symbol.asyncDispose") ? DISPOSABLE : "") + given +
+    (given === said ? "" : GIVEN);
+}
+
 /**
  * Has the TypeScript compiler write declarations.
  * @param root folder of the checkout
@@ -60,11 +94,7 @@ export function declarations(
       const path = module.replace(/\.ts$/, ".d.ts");
       if (found.has(path)) return;
       const text = readFileSync(join(folder, path), "utf8");
-      const ours = text.replace(SPECIFIER, `$1$2.js"`);
-      found.set(
-        path,
-        ours.includes("Symbol.asyncDispose") ? DISPOSABLE + ours : ours,
-      );
+      found.set(path, forReaders(text));
       for (const [, , imported] of text.matchAll(SPECIFIER)) {
         visit(`${normalize(join(dirname(module), imported))}.ts`);
       }
