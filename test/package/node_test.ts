@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { build, stop } from "esbuild";
-import { ROOT, Stranger } from "./stranger.ts";
+import { ROOT, Stranger, VITE } from "./stranger.ts";
 
 const PROGRAM = `import { lstm, ServingEngine } from "./dist/mod.js";
 const model = lstm({ hidden: 4, vocabulary: 5 });
@@ -39,6 +39,25 @@ Deno.test("a server's bundle finds the worker and the kernels where a bundler ha
   rmSync(dist, { recursive: true });
   stranger.write({ "main.js": moved });
   assert.equal(stranger.run("node", "main.js").stdout, "threads 1\n");
+});
+
+/** Takes the files along where Vite does not; see README, "Bundlers". */
+const META_ASSETS = "@web/rollup-plugin-import-meta-assets";
+
+Deno.test("Vite's bundle for Node has the worker and the kernels with it", () => {
+  using stranger = new Stranger({
+    "main.js": PROGRAM.replace("./dist/mod.js", "@shoal/core"),
+    "vite.config.js": `import { importMetaAssets } from "${META_ASSETS}";
+export default {
+  plugins: [importMetaAssets()],
+  ssr: { noExternal: true },
+  build: { ssr: "main.js", target: "es2022", ssrEmitAssets: true },
+};
+`,
+  }).install(VITE, `${META_ASSETS}@2.3.3`);
+  stranger.run("npx", "--no-install", "vite", "build");
+  rmSync(stranger.path("node_modules"), { recursive: true });
+  assert.equal(stranger.run("node", "dist/main.js").stdout, "threads 1\n");
 });
 
 /** All that such tools look through; the command line is not for them. */
