@@ -26,7 +26,7 @@ export interface GeneratedEnd {
   readonly promptTokens: number;
   /** Where its draws began; absent where nothing was drawn. */
   readonly seed?: number;
-  /** How long its request queued and ran; absent where a stop string ended it. */
+  /** How long its request queued and ran; absent where it was left: at a stop string, or an id that only `eosIds` has. */
   readonly timing?: TextRun["timing"];
 }
 
@@ -69,6 +69,8 @@ export class Generation {
   readonly #draws: boolean;
   /** Ids that end an answer: those that are named, and those that the model ends with by itself. */
   readonly #lastIds: ReadonlySet<number>;
+  /** Those that the model would go on behind. */
+  readonly #leftIds: ReadonlySet<number>;
 
   constructor(
     model: TokenModel,
@@ -83,6 +85,7 @@ export class Generation {
     const own = model.stop ??
       model.cells.flatMap(({ stop }) => stop?.token ?? []);
     this.#lastIds = new Set([...options.eosIds, ...own]);
+    this.#leftIds = new Set(options.eosIds.filter((id) => !own.includes(id)));
   }
 
   /**
@@ -146,6 +149,8 @@ export class Generation {
     const stopTokens = this.#stopTokens(specialTokens ? [] : stop);
     let stopToken: string | undefined;
     const stopped = () => stops.found ?? stopToken;
+    const isLeft = () =>
+      stopped() !== undefined || this.#leftIds.has(tokens.at(-1) ?? -1);
     const tokens: number[] = [];
     let likely: TokenLogprobs[] = [];
     let text = "";
@@ -180,7 +185,7 @@ export class Generation {
     let isOver = false;
     let timing: TextRun["timing"] | undefined;
     try {
-      while (stopped() === undefined) {
+      while (!isLeft()) {
         const next = await steps.next();
         if (next.done) {
           isOver = true;
@@ -191,10 +196,10 @@ export class Generation {
         const rows = (scores?.data ?? []) as Float32Array;
         const width = rows.length / (ids?.data.length ?? 1);
         Array.from(ids?.data ?? [], Number).forEach((id, i) => {
-          if (stopped() !== undefined) return;
+          if (isLeft()) return;
           take(id, rows.slice(i * width, (i + 1) * width));
         });
-        if (text.length > chars && stopped() === undefined) yield piece();
+        if (text.length > chars && !isLeft()) yield piece();
       }
     } finally {
       if (!isOver) await steps.return?.();

@@ -237,13 +237,18 @@ Deno.test("a token that ends answers is no text; without room for more an answer
   // Whatever comes third ends answers now.
   const eos = whole!.tokens[2];
   const model = await decoder([eos]);
-  for (const eosIds of [[eos], []]) {
-    await withEngine(model, async (stream) => {
-      const texts = new TextModel(model, tokenizer, { eosIds });
+  // The last one would go on by itself.
+  for (
+    const [made, eosIds] of [[model, [eos]], [model, []], [open, [
+      eos,
+    ]]] as const
+  ) {
+    await withEngine(made, async (stream, engine) => {
+      const texts = new TextModel(made, tokenizer, { eosIds });
       const end = await answer(texts.generate(stream, "the", DRAWN));
       const count = whole!.tokens.indexOf(eos) + 1;
       assert.deepEqual(end.tokens, whole!.tokens.slice(0, count));
-      assert.equal(end.finishReason, "stop");
+      assert.deepEqual([end.finishReason, engine.active], ["stop", 0]);
       const said = end.tokens.slice(0, eosIds.length > 0 ? -1 : undefined);
       const { ids } = tokenizer.encode("the");
       assert.equal(`the${end.text}`, tokenizer.decode([...ids, ...said]));

@@ -157,8 +157,8 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
   });
   const { kind, ...read } = text;
   const tokenModel = served.model as TokenModel;
-  const { tokens_max: tokensMax, eos_ids: eosIds, ...own } = settings.text ??
-    {};
+  const { tokens_max: tokensMax, eos_ids, ...own } = settings.text ?? {};
+  const eosIds = eos_ids ?? eosIdsOf(text, tokenizer);
   const isEmbedding = (settings.kind ?? kind ?? "embedding") === "embedding";
   const model = new TextModel(tokenModel, tokenizer, {
     ...read,
@@ -169,6 +169,18 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     ...(eosIds && { eosIds }),
   });
   return servedText(served, model, settings.kind ?? kind);
+}
+
+/**
+ * Ids that end answers: those of the files, and the tokenizer's.
+ * Source: vLLM, `SamplingParams.update_from_generation_config`.
+ */
+function eosIdsOf(
+  { eosIds }: TextSettings,
+  tokenizer: TextTokenizer,
+): readonly number[] | undefined {
+  const own = tokenizer.specialId("eos_token");
+  return eosIds && own !== undefined ? [...new Set([...eosIds, own])] : eosIds;
 }
 
 /** What sentence-transformers and transformers have beside a model. */
