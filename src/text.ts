@@ -3,6 +3,7 @@
  * @module
  */
 export type * from "./mod.ts";
+export type { AnswerDefaults } from "./text/answer_options.ts";
 export type { ChatMessage, ChatOptions } from "./text/chat/chat_template.ts";
 export { readDense } from "./text/dense.ts";
 export type { DenseActivation, DenseFiles, DenseLayer } from "./text/dense.ts";
@@ -10,6 +11,8 @@ export type { Detokenizer } from "./text/detokenizer.ts";
 export { TextFileError, TextTooLongError } from "./text/errors.ts";
 export type { GenerateOptions } from "./text/generate_options.ts";
 export type { GeneratedEnd, GeneratedPiece } from "./text/generation.ts";
+export { generationSettings } from "./text/generation_settings.ts";
+export type { GenerationSettings } from "./text/generation_settings.ts";
 export type { LikelyToken, TokenLogprobs } from "./text/token_logprobs.ts";
 export type { Pooling } from "./text/pooling.ts";
 export type {

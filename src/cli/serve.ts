@@ -265,7 +265,12 @@ function hostOf(
     onError: (error) => progress(`${NAME}: ${error.message}`),
   });
   const repository = new Repository(host, new FolderFiles(path), {
-    loaded: (served) => progress(`loaded ${described(served)}`),
+    loaded: (served) => {
+      progress(`loaded ${described(served)}`);
+      for (const note of served.notes ?? []) {
+        progress(`${servedLabel(served)}: ${note}`);
+      }
+    },
     failed: (name, reason) => progress(`cannot load ${name}: ${reason}`),
     unloaded: (name) => progress(`unloaded ${name}`),
   });

@@ -1,5 +1,6 @@
 /** A decoder's tokens as text. */
 import { Prng } from "../base/prng.ts";
+import type { AnswerDefaults } from "./answer_options.ts";
 import type { AnswerOptions } from "./generate_options.ts";
 import type {
   StreamText,
@@ -47,6 +48,7 @@ export interface GenerationOptions {
   readonly eosIds: readonly number[];
   readonly isEncoderDecoder: boolean;
   readonly seed: number;
+  readonly answers: AnswerDefaults;
   /** Prompt and answer. */
   readonly tokensMax: number;
 }
@@ -61,6 +63,8 @@ const SEEDS = 2 ** 31;
 const ANSWER_TOKENS = 100;
 
 export class Generation {
+  /** How answers are generated whose requests do not say. */
+  readonly answers: AnswerDefaults;
   readonly #model: TokenModel;
   readonly #tokenizer: TextTokenizer;
   readonly #options: GenerationOptions;
@@ -82,6 +86,10 @@ export class Generation {
     this.#options = options;
     this.#seeds = new Prng(options.seed);
     this.#draws = accepts(model, { tokens: [0], temperature: 1 });
+    this.answers = {
+      ...options.answers,
+      ...(!this.#draws && { temperature: 0 }),
+    };
     const own = model.stop ??
       model.cells.flatMap(({ stop }) => stop?.token ?? []);
     this.#lastIds = new Set([...options.eosIds, ...own]);

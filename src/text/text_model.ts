@@ -8,6 +8,7 @@ import {
 import { listed } from "../base/describe.ts";
 import { nextTurn } from "../engine/wall/next_turn.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { type AnswerDefaults, areIds } from "./answer_options.ts";
 import { checkWidths, type DenseLayer, denseRow } from "./dense.ts";
 import { TextFileError, TextTooLongError } from "./errors.ts";
 import { checkedGenerate, type GenerateOptions } from "./generate_options.ts";
@@ -34,7 +35,6 @@ import {
   type TextRun,
 } from "./run_texts.ts";
 import {
-  areIds,
   EMBED_CHECKS,
   type EmbedOptions,
   isText,
@@ -104,6 +104,8 @@ export class TextModel {
   readonly labels: readonly string[] | undefined;
   /** How rows of tokens make a text's, where its output has a row for each. */
   readonly pooling: Pooling;
+  /** Of a decoder, how answers are generated whose requests do not say: at temperature 0 where it draws no tokens. */
+  readonly answers: AnswerDefaults;
   readonly #rowOutputs: readonly string[];
   readonly #dense: readonly DenseLayer[];
   readonly #inputs: TokenInputs;
@@ -152,8 +154,10 @@ export class TextModel {
       eosIds: options.eosIds ?? (eosId === undefined ? [] : [eosId]),
       isEncoderDecoder: options.isEncoderDecoder ?? false,
       seed: options.seed ?? 0,
+      answers: this.#options.answers ?? {},
       tokensMax: this.tokensMax,
     });
+    this.answers = this.#generation.answers;
   }
 
   /**
@@ -364,7 +368,10 @@ export class TextModel {
     prompt: Text,
     options: GenerateOptions<Options> = {},
   ): AsyncGenerator<GeneratedPiece, void, undefined> {
-    const { text, answer, request } = checkedGenerate(options);
+    const { text, answer, request } = checkedGenerate(
+      options,
+      this.answers,
+    );
     if (this.model.grow === undefined) {
       throw new TypeError(
         `Model "${this.model.name}" does not generate text: its requests do not grow`,

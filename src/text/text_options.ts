@@ -2,14 +2,19 @@
 import {
   anything,
   type Check,
+  checkedOptions,
   type Checks,
-  integer,
   listOf,
   ofType,
   oneOf,
   positiveInteger,
 } from "../base/checked_options.ts";
 import { describe, isList } from "../base/describe.ts";
+import {
+  ANSWER_CHECKS,
+  type AnswerDefaults,
+  areIds,
+} from "./answer_options.ts";
 import { type DenseLayer, isDense } from "./dense.ts";
 import { type Pooling, POOLINGS } from "./pooling.ts";
 import type { Prompts } from "./prompts.ts";
@@ -47,6 +52,8 @@ export interface TextModelOptions extends Prompts {
   readonly activation?: ScoreActivation;
   /** Of a decoder, ids that end an answer; default: the one of the tokenizer's "eos_token". */
   readonly eosIds?: readonly number[];
+  /** Of a decoder, how answers are generated whose requests do not say; a temperature counts where tokens are drawn at all. */
+  readonly answers?: AnswerDefaults;
   /** Of a decoder, whether its answers do not go on from the prompt, but are another text; default false. */
   readonly isEncoderDecoder?: boolean;
   /** Where draws of answers begin whose requests name no seed; default 0. Each has another one, in their order. */
@@ -116,9 +123,6 @@ export const isText: Check = (name, value) => {
   );
 };
 
-/** Ids of tokens. */
-export const areIds: Check = listOf(integer(0, 2 ** 31 - 1));
-
 /** Texts by name. */
 const isPrompts: Check = (name, value) => {
   ofType("object")(name, value);
@@ -139,6 +143,9 @@ export const MODEL_CHECKS: Checks<TextModelOptions> = {
   labels: listOf(ofType("string")),
   activation: oneOf(["softmax", "sigmoid", "none"]),
   eosIds: areIds,
+  answers: (name, value) => {
+    checkedOptions(`"${name}"`, value as AnswerDefaults, ANSWER_CHECKS);
+  },
   isEncoderDecoder: ofType("boolean"),
   seed: (name, value) => {
     if (Number.isSafeInteger(value)) return;

@@ -1,7 +1,9 @@
 /** What a folder's configuration files say of a model of texts. */
 import { describe, isList, listed } from "../base/describe.ts";
 import { knownOptions } from "../base/options.ts";
+import type { AnswerDefaults } from "./answer_options.ts";
 import { TextFileError } from "./errors.ts";
+import { generationSettings } from "./generation_settings.ts";
 import { parsed } from "./parsed.ts";
 import type { Pooling } from "./pooling.ts";
 import type { Prompts } from "./prompts.ts";
@@ -25,6 +27,8 @@ export interface TextSettings extends Prompts {
   readonly activation?: ScoreActivation;
   /** Ids that end an answer. */
   readonly eosIds?: readonly number[];
+  /** How answers are generated whose requests do not say. */
+  readonly answers?: AnswerDefaults;
   /** Whether answers do not go on from the prompt, but are another text. */
   readonly isEncoderDecoder?: boolean;
   /** What the architecture's name says that it is for. */
@@ -108,6 +112,7 @@ export function textSettings(files: TextSettingsFiles): TextSettings {
   const kind = kindOf(config, labels);
   const isScored = kind === "classifier" || kind === "reranker";
   const eosIds = idsOf(generation["eos_token_id"] ?? config["eos_token_id"]);
+  const { answers } = generationSettings(generation);
   const tokensMax = tokensMaxOf(config, sentence);
   const pools = poolingOf(pooling);
   return {
@@ -120,6 +125,7 @@ export function textSettings(files: TextSettingsFiles): TextSettings {
     ...(labels && isScored && { labels }),
     ...(isScored && { activation: activationOf(config, labels) }),
     ...(eosIds && kind === "decoder" && { eosIds }),
+    ...(kind === "decoder" && Object.keys(answers).length > 0 && { answers }),
     ...(config["is_encoder_decoder"] === true && { isEncoderDecoder: true }),
   };
 }

@@ -1,6 +1,8 @@
 /** What configuration files say of models of texts. */
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import { TextFileError } from "../../src/text/errors.ts";
+import { generationSettings } from "../../src/text/generation_settings.ts";
 import { sentenceModules } from "../../src/text/sentence_modules.ts";
 import { textSettings } from "../../src/text/text_settings.ts";
 
@@ -123,6 +125,62 @@ Deno.test("classifiers, rerankers and decoders are told by their architecture", 
     kind: "decoder",
     isEncoderDecoder: true,
   });
+});
+
+/** Settings of answers with values that ask for nothing. */
+const NOTHING = {
+  ...{ min_p: 0, typical_p: 1, repetition_penalty: 1, num_beams: 1 },
+  ...{ no_repeat_ngram_size: 0, bad_words_ids: [], min_length: 0 },
+  ...{ begin_suppress_tokens: null, forced_eos_token_id: null },
+};
+const anyNumber = (of: fc.Arbitrary<number>) =>
+  fc.option(of, { nil: undefined });
+
+Deno.test("a decoder's answers are as generation_config.json says, and what is not computed of it is told", () => {
+  const config = { architectures: ["LlamaForCausalLM"] };
+  const given = fc.record({
+    do_sample: fc.constantFrom(undefined, null, true, false),
+    temperature: anyNumber(fc.double({ min: 0, max: 3, noNaN: true })),
+    top_k: anyNumber(fc.integer({ min: -1, max: 100 })),
+    top_p: anyNumber(fc.double({ min: 0, max: 1, noNaN: true })),
+    max_new_tokens: anyNumber(fc.integer({ min: 1, max: 5000 })),
+    stop_strings: fc.constantFrom(undefined, [], "a", ["a", "b"]),
+    suppress_tokens: fc.constantFrom(undefined, null, [], [3, 4]),
+    asked: fc.subarray(Object.keys(NOTHING)),
+  });
+  fc.assert(fc.property(given, ({ asked, ...file }) => {
+    const written = {
+      ...{ ...NOTHING, ...file, pad_token_id: 0, transformers_version: "5" },
+      ...Object.fromEntries(asked.map((name) => [name, 7])),
+    };
+    const { answers, banned, unread } = generationSettings(written);
+    const { temperature, topK, topP, maxTokens, stop } = answers;
+    const isDrawn = file.do_sample;
+    assert.equal(
+      temperature,
+      isDrawn === false ? 0 : file.temperature ?? (isDrawn ? 1 : undefined),
+    );
+    assert.equal(topK, file.top_k === -1 ? 0 : file.top_k);
+    assert.equal(topP, file.top_p === 0 ? Number.MIN_VALUE : file.top_p);
+    assert.equal(maxTokens, file.max_new_tokens);
+    assert.equal(stop?.join(), file.stop_strings?.toString() || undefined);
+    assert.deepEqual(banned, file.suppress_tokens ?? []);
+    assert.deepEqual([...unread].sort(), asked.map((n) => `${n} 7`).sort());
+    const { answers: inSettings = {} } = textSettings({
+      ...{ config, generation: written },
+    });
+    assert.deepEqual(inSettings, answers);
+    assert.deepEqual(textSettings({ config: BERT, generation: written }), {
+      ...textSettings({ config: BERT }),
+    });
+  }));
+  for (const wrong of [{ top_k: 1.5 }, { max_new_tokens: 0 }]) {
+    assert.throws(() => generationSettings(wrong), /^TextFileError.*json: "/);
+  }
+  assert.throws(
+    () => generationSettings({ suppress_tokens: [-1] }),
+    /"suppress_tokens\[0\]" is an integer from 0/,
+  );
 });
 
 Deno.test("a file that is no object is named", () => {

@@ -60,6 +60,8 @@ export interface ServedModel {
   rowsOf?(input: unknown): number;
   /** Of a model of texts: the way from text to its input, and back. */
   readonly text?: TextModel;
+  /** What its files say and is not done, a sentence each. */
+  readonly notes?: readonly string[];
   /** Settings beyond these, as the model's configuration file has them, in snake_case; told on request. */
   readonly config: Readonly<Record<string, unknown>>;
   /**

@@ -1,10 +1,8 @@
 /** From a request for answers to pieces of text: a request to the engine for each answer. */
-import type { Model } from "../../graph/model.ts";
 import type { GenerateOptions } from "../../text/generate_options.ts";
 import type { GeneratedPiece as TextPiece } from "../../text/generation.ts";
 import type { Text } from "../../text/text_options.ts";
 import type { LikelyToken } from "../../text/token_logprobs.ts";
-import { accepts } from "../../text/token_inputs.ts";
 import type { HostRunOptions } from "../host/run_options.ts";
 import type { Context } from "../http/route.ts";
 import type { ServedText } from "../texts/served_text.ts";
@@ -18,8 +16,8 @@ export interface Asked {
   readonly choices: number;
   /** Most tokens of an answer; undefined: as many as there is room for. */
   readonly maxTokens: number | undefined;
-  readonly stop: readonly string[];
-  /** Undefined: 1, OpenAI's default, where the model draws at all. */
+  readonly stop: readonly string[] | undefined;
+  /** Undefined, as what follows: as the model says; or else 1, OpenAI's default. */
   readonly temperature: number | undefined;
   readonly topP: number | undefined;
   readonly topK: number | undefined;
@@ -56,7 +54,7 @@ export function generate(
         const options: GenerateOptions<HostRunOptions> = {
           request: { signal },
           addSpecialTokens,
-          stop: asked.stop,
+          ...(asked.stop && { stop: asked.stop }),
           ...(asked.logprobs !== undefined && { logprobs: asked.logprobs }),
           ...(maxTokens !== undefined && { maxTokens }),
           ...drawing,
@@ -79,21 +77,18 @@ export function generate(
   }
 }
 
-/** How tokens are drawn. A model that draws none takes the likeliest one, which OpenAI's default is not. */
+/** How tokens are drawn, as far as the model does not say: at OpenAI's default, if it draws any. */
 function drawingOf(
   { text }: ServedText,
   { temperature, topP, topK }: Asked,
 ): Pick<GenerateOptions, "temperature" | "topP" | "topK"> {
   return {
-    temperature: temperature ?? (draws(text.model) ? 1 : 0),
+    temperature: temperature ?? text.answers.temperature ?? 1,
     // OpenAI takes 0, which keeps one token.
     ...(topP !== undefined && { topP: Math.max(topP, Number.MIN_VALUE) }),
-    ...(topK !== undefined && { topK }),
+    // vLLM's word for all is -1.
+    ...(topK !== undefined && { topK: Math.max(topK, 0) }),
   };
-}
-
-function draws(model: Model): boolean {
-  return accepts(model, { tokens: [0], temperature: 1 });
 }
 
 /** An answer, behind what it begins with. */

@@ -1,6 +1,7 @@
 /**
  * What completions and chat completions have in common (OpenAI's OpenAPI document, `CreateCompletionRequest` and
- * `CreateChatCompletionRequest`). `top_k` is not OpenAI's; other servers of this protocol take it under that name.
+ * `CreateChatCompletionRequest`). `top_k` is not OpenAI's; other servers of this protocol take it under that name,
+ * and 0 or -1 for all tokens.
  */
 import {
   FieldError,
@@ -31,10 +32,8 @@ const stopText: Read<string> = (value) => {
 
 const stopTexts = list(stopText, 0, STOPS_MAX);
 
-const stop: Read<readonly string[]> = (value) => {
-  if (value === undefined || value === null) return [];
-  return typeof value === "string" ? [stopText(value)] : stopTexts(value);
-};
+const stop: Read<readonly string[]> = (value) =>
+  typeof value === "string" ? [stopText(value)] : stopTexts(value);
 
 const streamOptions = object("stream_options", {
   include_usage: withDefault(flag, false),
@@ -50,8 +49,8 @@ export const generationFields = {
   seed: optional(integer(-Number.MAX_SAFE_INTEGER)),
   temperature: optional(number(0, 2)),
   top_p: optional(number(0, 1)),
-  top_k: optional(integer(1)),
-  stop,
+  top_k: optional(integer(-1)),
+  stop: optional(stop),
   stream: withDefault(flag, false),
   stream_options: optional(streamOptions),
   frequency_penalty: unsupported(NO_PENALTIES, 0),

@@ -11,6 +11,7 @@ import { readModel } from "../../onnx/read/read_model.ts";
 import { BYTES_MAX, openSource, withFiles } from "../../onnx/source.ts";
 import { readSafetensors } from "../../tensor/safetensors.ts";
 import { namedWeights } from "../../tensor/weights.ts";
+import { generationSettings } from "../../text/generation_settings.ts";
 import { TextModel } from "../../text/text_model.ts";
 import { type TextSettings, textSettings } from "../../text/text_settings.ts";
 import type { TokenModel } from "../../text/token_inputs.ts";
@@ -136,10 +137,12 @@ function chosenVersions(
 
 async function loadVersion(version: VersionFiles): Promise<ServedModel> {
   const { folder, files, settings, config } = version;
-  const text = textSettings({
-    ...(config !== undefined && { config }),
-    ...await others(files),
-  });
+  const beside = await others(files);
+  const { banned, unread } = generationSettings(beside.generation ?? {});
+  const text = {
+    ...textSettings({ ...(config !== undefined && { config }), ...beside }),
+    banned,
+  };
   const tokenizerFile = await files.read("tokenizer.json");
   const served = await loadTensors(version, text, tokenizerFile !== undefined);
   if (served === undefined) {
@@ -155,10 +158,12 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     ...(tokenizerConfig && { config: tokenizerConfig }),
     ...(chatTemplate && { chatTemplate }),
   });
-  const { kind, ...read } = text;
+  const { kind, banned: _, ...read } = text;
   const tokenModel = served.model as TokenModel;
-  const { tokens_max: tokensMax, eos_ids, ...own } = settings.text ?? {};
+  const { tokens_max: tokensMax, eos_ids, ...given } = settings.text ?? {};
+  const { temperature, top_k, top_p, max_new_tokens, ...own } = given;
   const eosIds = eos_ids ?? eosIdsOf(text, tokenizer);
+  const answers = { temperature, top_k, top_p, max_new_tokens };
   const isEmbedding = (settings.kind ?? kind ?? "embedding") === "embedding";
   const model = new TextModel(tokenModel, tokenizer, {
     ...read,
@@ -167,8 +172,18 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     ...own,
     ...(tokensMax !== undefined && { tokensMax }),
     ...(eosIds && { eosIds }),
+    answers: { ...read.answers, ...generationSettings(answers).answers },
   });
-  return servedText(served, model, settings.kind ?? kind);
+  const ofTexts = servedText(served, model, settings.kind ?? kind);
+  if (ofTexts.kind !== "decoder" || unread.length === 0) return ofTexts;
+  return {
+    ...ofTexts,
+    notes: [
+      `answers are drawn without what generation_config.json has besides: ${
+        unread.join(", ")
+      }`,
+    ],
+  };
 }
 
 /**
@@ -203,7 +218,7 @@ async function promptOptions(files: ModelFiles): Promise<TextSettings> {
 
 async function loadTensors(
   { name, version, folder, settings }: VersionFiles,
-  text: TextSettings,
+  text: FolderText,
   isText: boolean,
 ): Promise<ServedModel | undefined> {
   const { kind, input = [], output = [] } = settings;
@@ -239,6 +254,12 @@ async function loadTensors(
   throw new RangeError(
     `${WEIGHTS} has weights; "model" of the settings says of what model`,
   );
+}
+
+/** What a folder's files say of texts. */
+interface FolderText extends TextSettings {
+  /** Ids that are never drawn. */
+  readonly banned: readonly number[];
 }
 
 /** What a file leaves open, as the settings give it. */
@@ -279,7 +300,7 @@ async function onnxFile(
   folder: ModelFiles,
   settings: ModelSettings,
   served: ServedOptions,
-  text: TextSettings,
+  text: FolderText,
   isText: boolean,
 ): Promise<ServedModel> {
   const opened = await openSource(folder.locationOf(ONNX), BYTES_MAX);
@@ -331,13 +352,14 @@ function freeTokens(
 
 function decoderOptions(
   { decoder = {}, text: given }: ModelSettings,
-  text: TextSettings,
+  text: FolderText,
 ): DecoderOptions {
   const { positions_max, steps_max, ...named } = decoder;
   const stop = given?.eos_ids ?? text.eosIds;
   const positionsMax = positions_max ?? text.tokensMax;
   return {
     ...(stop && { stop }),
+    ...(text.banned.length > 0 && { banned: text.banned }),
     ...(positionsMax !== undefined && { positionsMax }),
     // Whoever serves text lets clients say how tokens are drawn.
     ...(text.kind === "decoder" && { sample: true }),

@@ -104,6 +104,10 @@ export const MODEL_SETTINGS = z.strictObject({
     activation: z.enum(["softmax", "sigmoid", "none"]).optional(),
     output: z.string().optional(),
     eos_ids: ids.optional(),
+    temperature: z.number().min(0).optional(),
+    top_k: z.int().min(0).max(2 ** 31 - 1).optional(),
+    top_p: z.number().gt(0).max(1).optional(),
+    max_new_tokens: size.optional(),
   }).optional().describe(
     "Of models of texts, in place of what their files say",
   ),

@@ -1,6 +1,6 @@
 /** Files of transformers in a decoder's folder: what answers end with, and how they are drawn. */
 import assert from "node:assert/strict";
-import { type TinyDecoder } from "../../onnx/decoder_attention.ts";
+import type { TinyDecoder } from "../../onnx/decoder_attention.ts";
 import { tinyDecoder } from "../../onnx/decoder_files.ts";
 import type { TestFolder } from "./folders.ts";
 import { type Open, withFolder } from "./with_folder.ts";
@@ -92,5 +92,138 @@ Deno.test("an answer ends with the ids that a folder's files name, and with its 
       assert.deepEqual(await answered(open, name), until(early), name);
     }
     assert.deepEqual(await answered(open, "settings"), until(late));
+  });
+});
+
+Deno.test("answers are drawn as a folder's generation_config.json says, unless its settings or a request do", async () => {
+  const drawn = { do_sample: true, temperature: 2, top_k: 6, top_p: 0.9 };
+  const greedy = { do_sample: false, temperature: 2 };
+  const settings = {
+    text: { temperature: 1.5, top_k: 0, top_p: 1, max_new_tokens: 5 },
+  };
+  await withFolder((folder) => {
+    writeDecoder(folder, "plain");
+    writeDecoder(folder, "drawn", { generation: drawn });
+    writeDecoder(folder, "silent", { generation: { temperature: 2 } });
+    writeDecoder(folder, "unsaid", {
+      generation: { do_sample: true, temperature: null, top_k: -1 },
+    });
+    writeDecoder(folder, "greedy", { generation: greedy });
+    writeDecoder(folder, "settings", { generation: drawn, settings });
+    writeDecoder(folder, "drawless", {
+      generation: drawn,
+      settings: { decoder: { sample: false } },
+    });
+  }, async (open) => {
+    assert.deepEqual([...await open.repository.sync()], []);
+    const limits = { top_k: 6, top_p: 0.9 };
+    const cases: [string, object, object][] = [
+      ["drawn", {}, { temperature: 2, ...limits }],
+      ["drawn", { temperature: 0 }, { temperature: 0 }],
+      ["drawn", { temperature: 1 }, { temperature: 1, ...limits }],
+      ["drawn", { top_k: -1, top_p: 1 }, { temperature: 2 }],
+      ["drawn", { top_k: 0 }, { temperature: 2, top_p: 0.9 }],
+      ["silent", {}, { temperature: 2 }],
+      ["unsaid", {}, { temperature: 1 }],
+      ["greedy", {}, { temperature: 0 }],
+      ["greedy", { temperature: 1 }, { temperature: 1 }],
+      ["settings", {}, { temperature: 1.5 }],
+      ["drawless", {}, { temperature: 0 }],
+    ];
+    const told = new Set<string>();
+    for (const [name, asked, meant] of cases) {
+      const expected = await answered(open, "plain", meant);
+      const label = `${name} ${JSON.stringify(asked)}`;
+      assert.deepEqual(await answered(open, name, asked), expected, label);
+      told.add(expected.words.join(" "));
+    }
+    assert(told.size >= 6, "settings make different answers");
+    // Whatever its batch.
+    const together = await Promise.all(
+      cases.map(([name, asked]) => answered(open, name, asked)),
+    );
+    const alone = [];
+    for (const [name, asked] of cases) {
+      alone.push(await answered(open, name, asked));
+    }
+    assert.deepEqual(together, alone);
+  });
+});
+
+Deno.test("answers are as long as a folder says, end with its stop strings, and have none of the words it keeps back", async () => {
+  const chat_template = "{{ messages[0].content }}";
+  await withFolder((folder) => {
+    const tokenizer = { chat_template };
+    const generation = { max_new_tokens: 4 };
+    writeDecoder(folder, "plain", { tokenizer });
+    writeDecoder(folder, "short", { generation, tokenizer });
+    writeDecoder(folder, "shorter", {
+      ...{ generation, tokenizer },
+      settings: { text: { max_new_tokens: 2 } },
+    });
+  }, async (open) => {
+    await open.repository.sync();
+    const spent = async (model: string, more: object = {}) => {
+      const response = await open.ask("/v1/chat/completions", {
+        method: "POST",
+        body: JSON.stringify({
+          model,
+          messages: [{ role: "user", content: "b c" }],
+          ...more,
+        }),
+      });
+      return (await response.json()).usage.completion_tokens;
+    };
+    assert.equal(await spent("plain"), 39);
+    assert.equal(await spent("short"), 4);
+    assert.equal(await spent("short", { max_tokens: 7 }), 7);
+    assert.equal(await spent("shorter"), 2);
+
+    const { words } = await answered(open, "plain");
+    const [first, ...rest] = new Set(words);
+    const [stop] = rest;
+    writeDecoder(open.folder, "stops", { generation: { stop_strings: stop } });
+    writeDecoder(open.folder, "kept", {
+      generation: { suppress_tokens: [WORDS.indexOf(stop)] },
+    });
+    assert.deepEqual([...await open.repository.sync()], []);
+    const stopped = await answered(open, "stops");
+    assert.deepEqual(stopped.reason, "stop");
+    assert.deepEqual(stopped.words, words.slice(0, words.indexOf(stop)));
+    const others = await answered(open, "stops", { stop: ["nothing"] });
+    assert.deepEqual(others.words, words);
+    assert(stopped.words.includes(first));
+    for (let seed = 0; seed < 8; seed++) {
+      const { words } = await answered(open, "kept", { seed, temperature: 2 });
+      assert(words.length === 20 && !words.includes(stop));
+    }
+  });
+});
+
+Deno.test("what a folder says of answers and is not computed is told, and what cannot be is refused", async () => {
+  const generation = {
+    ...{ repetition_penalty: 1.1, min_p: 0, num_beams: 1, typical_p: null },
+    ...{ begin_suppress_tokens: [3], bad_words_ids: [] },
+  };
+  await withFolder((folder) => {
+    writeDecoder(folder, "told", { generation });
+    writeDecoder(folder, "untold", { generation: { top_k: 5 } });
+    writeDecoder(folder, "hot", { generation: { temperature: "hot" } });
+    writeDecoder(folder, "all", { generation: { top_p: 2 } });
+    writeDecoder(folder, "rows", { generation, settings: { kind: "tensors" } });
+  }, async ({ repository, host }) => {
+    const failed = await repository.sync();
+    const file = "cannot be loaded: generation_config.json:";
+    assert.deepEqual(Object.fromEntries(failed), {
+      hot: `Model "hot" ${file} "temperature" is at least 0, got "hot"`,
+      all: `Model "all" ${file} "top_p" is above 0 and up to 1, got 2`,
+    });
+    const notes = host.models.flatMap(({ name, notes = [] }) =>
+      notes.map((note) => [name, note])
+    );
+    assert.deepEqual(notes, [[
+      "told",
+      "answers are drawn without what generation_config.json has besides: repetition_penalty 1.1, begin_suppress_tokens [3]",
+    ]]);
   });
 });

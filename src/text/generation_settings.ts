@@ -1,0 +1,120 @@
+/** What `generation_config.json` of transformers says of a decoder's answers. */
+import { describe, isList } from "../base/describe.ts";
+import {
+  ANSWER_CHECKS,
+  type AnswerDefaults,
+  areIds,
+} from "./answer_options.ts";
+import { TextFileError } from "./errors.ts";
+import { parsed } from "./parsed.ts";
+
+/** A decoder's answers, as far as its file says. */
+export interface GenerationSettings {
+  /** How they are generated where a request does not say: the option `answers` of a model. */
+  readonly answers: AnswerDefaults;
+  /** Ids that are never drawn (`suppress_tokens`): the option `banned` of a decoder. */
+  readonly banned: readonly number[];
+  /** What would change answers and is not computed, by its name and value. */
+  readonly unread: readonly string[];
+}
+
+const FILE = "generation_config.json";
+
+/** Options of answers, by what the file calls them. */
+const ANSWERS: Readonly<Record<string, keyof AnswerDefaults>> = {
+  max_new_tokens: "maxTokens",
+  temperature: "temperature",
+  top_k: "topK",
+  top_p: "topP",
+  stop_strings: "stop",
+};
+
+/** What is not computed, and the value that asks for nothing. Source: transformers, `GenerationConfig`. */
+const UNREAD: Readonly<Record<string, unknown>> = {
+  min_p: 0,
+  typical_p: 1,
+  epsilon_cutoff: 0,
+  eta_cutoff: 0,
+  repetition_penalty: 1,
+  encoder_repetition_penalty: 1,
+  no_repeat_ngram_size: 0,
+  encoder_no_repeat_ngram_size: 0,
+  bad_words_ids: null,
+  sequence_bias: null,
+  begin_suppress_tokens: null,
+  forced_bos_token_id: null,
+  forced_eos_token_id: null,
+  forced_decoder_ids: null,
+  exponential_decay_length_penalty: null,
+  min_length: 0,
+  min_new_tokens: 0,
+  max_time: null,
+  num_beams: 1,
+  penalty_alpha: 0,
+  guidance_scale: 1,
+  token_healing: false,
+  watermarking_config: null,
+};
+
+/**
+ * Reads `generation_config.json`. What it does not say, or says by `null`, is not there: defaults of transformers, such as
+ * a `top_k` of 50, count where they are written. Source: vLLM, `ModelConfig.get_diff_sampling_param`; `do_sample` and
+ * `stop_strings` are transformers' alone.
+ * @param file text, bytes, or what JSON.parse makes of it
+ * @throws TextFileError when it is none, or a value cannot be
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { generationSettings } from "@shoal/core/text";
+ *
+ * const file = { do_sample: true, temperature: 0.6, top_p: 0.95, repetition_penalty: 1.05 };
+ * assert.deepEqual(generationSettings(file), {
+ *   answers: { temperature: 0.6, topP: 0.95 },
+ *   banned: [],
+ *   unread: ["repetition_penalty 1.05"],
+ * });
+ * ```
+ */
+export function generationSettings(file: unknown): GenerationSettings {
+  const given = parsed(FILE, file);
+  const { do_sample: isDrawn, top_k: topK, top_p: topP, stop_strings: stop } =
+    given;
+  const said: Readonly<Record<string, unknown>> = {
+    ...given,
+    // Who writes down that nothing is drawn has it so; many files that have a temperature do not write that it is.
+    temperature: isDrawn === false
+      ? 0
+      : given["temperature"] ?? (isDrawn === true ? 1 : undefined),
+    // vLLM's word for all.
+    top_k: topK === -1 ? 0 : topK,
+    // transformers take 0, which keeps one token.
+    top_p: topP === 0 ? Number.MIN_VALUE : topP,
+    stop_strings: typeof stop === "string" ? [stop] : stop,
+  };
+  const banned = given["suppress_tokens"] ?? [];
+  try {
+    areIds("suppress_tokens", banned);
+    return {
+      answers: Object.fromEntries(
+        Object.entries(ANSWERS).filter(([name]) => isSaid(said[name])).map(
+          ([name, option]) => {
+            ANSWER_CHECKS[option](name, said[name]);
+            return [option, said[name]];
+          },
+        ),
+      ),
+      banned: banned as readonly number[],
+      unread: Object.entries(UNREAD).filter(([name, nothing]) =>
+        isSaid(given[name]) && given[name] !== nothing
+      ).map(([name]) => `${name} ${describe(given[name])}`),
+    };
+  } catch (cause) {
+    throw new TextFileError(`${FILE}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function isSaid(value: unknown): boolean {
+  const isEmpty = isList(value) && value.length === 0;
+  return value !== undefined && value !== null && !isEmpty;
+}

@@ -1,0 +1,78 @@
+/** How a model's answers are generated whose requests do not say. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
+import type { AnswerDefaults } from "../../src/text/answer_options.ts";
+import type { GenerateOptions } from "../../src/text/generate_options.ts";
+import type { StreamText } from "../../src/text/run_texts.ts";
+import { TextModel } from "../../src/text/text_model.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { decoder } from "./models.ts";
+import { TOKENIZERS } from "./tokenizers.ts";
+
+const { tokenizer } = TOKENIZERS["byte pairs"];
+
+const maybe = <T>(...values: T[]) => fc.constantFrom(undefined, ...values);
+
+const anyAnswer = fc.record({
+  temperature: maybe(0, 1, 2),
+  topK: maybe(0, 3),
+  topP: maybe(1, 0.5),
+  maxTokens: maybe(3, 9),
+  stop: maybe<readonly string[]>([], ["e"], ["t", "a"]),
+});
+
+/** Without what is undefined. */
+function said(given: object): object {
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  );
+}
+
+Deno.test("a request is answered as it says, else as its model does", async () => {
+  for (const isDrawn of [true, false]) {
+    const model = await decoder([], isDrawn);
+    await using engine = await ServingEngine.create({
+      ...{ models: [model], policy: cellular(), workers: 0, warmUp: false },
+    });
+    const stream: StreamText = (input, options) =>
+      engine.stream(model, input as never, options);
+    const answer = async (answers: AnswerDefaults, asked: GenerateOptions) => {
+      const texts = new TextModel(model, tokenizer, { answers });
+      for await (const { end } of texts.generate(stream, "the", asked)) {
+        if (end) return [end.text, end.tokens, end.finishReason];
+      }
+    };
+    const anyAsked = isDrawn
+      ? anyAnswer
+      : anyAnswer.map((asked) => ({ ...asked, temperature: undefined }));
+    await fc.assert(
+      fc.asyncProperty(anyAnswer, anyAsked, async (answers, asked) => {
+        const meant = {
+          ...said(answers),
+          // Who draws no tokens has no temperature.
+          ...(!isDrawn && { temperature: 0 }),
+          ...said(asked),
+        };
+        assert.deepEqual(
+          await answer(answers as AnswerDefaults, {
+            ...asked as GenerateOptions,
+            seed: 4,
+          }),
+          await answer({}, { ...meant, seed: 4 }),
+        );
+      }),
+      { numRuns: propertyRuns(20) },
+    );
+  }
+  const model = await decoder([]);
+  assert.throws(
+    () => new TextModel(model, tokenizer, { answers: { topP: 0 } }),
+    /"topP" is above 0 and up to 1, got 0/,
+  );
+  assert.throws(
+    () => new TextModel(model, tokenizer, { answers: { top_k: 3 } as never }),
+    /"answers" has no option "top_k"/,
+  );
+});
