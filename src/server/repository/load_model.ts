@@ -36,6 +36,17 @@ export const MODEL_FILES: readonly string[] = [ONNX, WEIGHTS];
 /** Where repositories of Hugging Face's hub have their ONNX files. */
 const ONNX_FOLDER = "onnx";
 
+/** What sentence-transformers says of a model's texts, by the names of all its versions. Source: `Transformer.load`. */
+const SENTENCE_FILES = [
+  "sentence_bert_config.json",
+  "sentence_roberta_config.json",
+  "sentence_distilbert_config.json",
+  "sentence_camembert_config.json",
+  "sentence_albert_config.json",
+  "sentence_xlm-roberta_config.json",
+  "sentence_xlnet_config.json",
+];
+
 /** Tokens of a text, where no file says how many there may be. */
 const TOKENS_MAX = 512;
 
@@ -200,10 +211,9 @@ function eosIdsOf(
 
 /** What sentence-transformers and transformers have beside a model. */
 async function others(files: ModelFiles) {
-  const [generation, sentence] = await Promise.all([
-    files.read("generation_config.json"),
-    files.read("sentence_bert_config.json"),
-  ]);
+  const generation = await files.read("generation_config.json");
+  let sentence: Uint8Array | undefined;
+  for (const name of SENTENCE_FILES) sentence ??= await files.read(name);
   return {
     ...(generation && { generation }),
     ...(sentence && { sentence }),

@@ -308,3 +308,28 @@ Deno.test("a folder's prompts stand in front of texts through every door, and it
     isNear(data[0].embedding, unit([1, 2]));
   });
 });
+
+Deno.test("a text has the tokens that a folder's file of sentence-transformers says, by its older names, too", async () => {
+  const kinds = ["bert", "distilbert", "xlm-roberta", "xlnet"];
+  await withFolder((folder) => {
+    for (const name of [...kinds, "none"]) {
+      folder.write(`${name}/model.onnx`, TEXT_FILE);
+      folder.write(`${name}/tokenizer.json`, TOKENIZER);
+      if (name === "none") continue;
+      folder.write(`${name}/sentence_${name}_config.json`, {
+        ...{ max_seq_length: 3, do_lower_case: true },
+      });
+    }
+    folder.write("bert/sentence_roberta_config.json", { max_seq_length: 2 });
+  }, async (open) => {
+    assert.deepEqual([...await open.repository.sync()], []);
+    const words = { inputs: "Fish swim birds fish fish" };
+    const tokens = async (name: string) =>
+      await post(open, `/models/${name}/embed_all`, words);
+    for (const name of kinds) {
+      const rows = [[1, 2], [3, 4], [5, 6]];
+      assert.deepEqual(await tokens(name), [rows], name);
+    }
+    assert.equal((await tokens("none"))[0].length, 5);
+  });
+});
