@@ -23,7 +23,11 @@ import { servedDecoder } from "../models/served_decoder.ts";
 import { servedOnnx } from "../models/served_onnx.ts";
 import { servedText } from "../models/served_text.ts";
 import type { ServedOptions } from "../models/served_options.ts";
-import type { ModelFiles } from "./model_files.ts";
+import {
+  type FilesBeside,
+  type ModelFiles,
+  versionFiles,
+} from "./model_files.ts";
 import { type ModelSettings, modelSettings } from "./model_settings.ts";
 import { rowOptions } from "./row_options.ts";
 
@@ -67,25 +71,23 @@ export async function loadModel(
     );
   }
   const versions = chosenVersions(settings, await files.folders());
+  const all = { name, settings };
+  if (versions.length === 0) {
+    const own = { version: "1", folder: files, files, config };
+    return [await loadVersion({ ...all, ...own })];
+  }
   const loaded: ServedModel[] = [];
   for (const version of versions) {
     const folder = files.folder(version);
     loaded.push(
-      await loadVersion({ name, version, folder, files, settings, config }),
+      await loadVersion({
+        ...all,
+        ...{ version, folder, files: versionFiles(folder, files) },
+        config: ofOthers(await json(folder, "config.json")) ?? config,
+      }),
     );
   }
-  if (loaded.length > 0) return loaded;
-  const version = "1";
-  return [
-    await loadVersion({
-      name,
-      version,
-      folder: files,
-      files,
-      settings,
-      config,
-    }),
-  ];
+  return loaded;
 }
 
 /** A folder's version, and what is the same for all of them. */
@@ -94,8 +96,8 @@ interface VersionFiles {
   readonly version: string;
   /** Has the model. */
   readonly folder: ModelFiles;
-  /** Has the tokenizer and so on, unless the version's own folder does. */
-  readonly files: ModelFiles;
+  /** Has the tokenizer and so on. */
+  readonly files: FilesBeside;
   readonly settings: ModelSettings;
   /** Another library's `config.json`. */
   readonly config: unknown;
@@ -105,15 +107,21 @@ async function settingsOf(
   files: ModelFiles,
   given: unknown,
 ): Promise<{ settings: ModelSettings; config: unknown }> {
-  const config = await json(files, "config.json");
-  const isOthers = typeof config === "object" && config !== null &&
-    ("model_type" in config || "architectures" in config);
+  const found = await json(files, "config.json");
+  const config = ofOthers(found);
   const own = given ?? await json(files, "shoal.json") ??
-    (isOthers ? {} : config ?? {});
+    (config === undefined ? found ?? {} : {});
   return {
     settings: modelSettings(own, given ? "The settings" : "Its settings"),
-    ...(isOthers ? { config } : { config: undefined }),
+    config,
   };
+}
+
+/** What `config.json` has, if it is another library's. */
+function ofOthers(config: unknown): unknown {
+  const isOthers = typeof config === "object" && config !== null &&
+    ("model_type" in config || "architectures" in config);
+  return isOthers ? config : undefined;
 }
 
 async function json(files: ModelFiles, name: string): Promise<unknown> {
@@ -147,7 +155,7 @@ function chosenVersions(
 }
 
 async function loadVersion(version: VersionFiles): Promise<ServedModel> {
-  const { folder, files, settings, config } = version;
+  const { files, settings, config } = version;
   const beside = await others(files);
   const { banned, unread } = generationSettings(beside.generation ?? {});
   const text = {
@@ -160,10 +168,8 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     throw new RangeError(`There is neither ${ONNX} nor ${WEIGHTS}`);
   }
   if (tokenizerFile === undefined) return served;
-  const tokenizerConfig = await files.read("tokenizer_config.json") ??
-    await folder.read("tokenizer_config.json");
-  const chatTemplate = await files.read("chat_template.jinja") ??
-    await folder.read("chat_template.jinja");
+  const tokenizerConfig = await files.read("tokenizer_config.json");
+  const chatTemplate = await files.read("chat_template.jinja");
   const tokenizer = await TextTokenizer.load({
     tokenizer: tokenizerFile,
     ...(tokenizerConfig && { config: tokenizerConfig }),
@@ -210,7 +216,7 @@ function eosIdsOf(
 }
 
 /** What sentence-transformers and transformers have beside a model. */
-async function others(files: ModelFiles) {
+async function others(files: FilesBeside) {
   const generation = await files.read("generation_config.json");
   let sentence: Uint8Array | undefined;
   for (const name of SENTENCE_FILES) sentence ??= await files.read(name);
@@ -221,7 +227,7 @@ async function others(files: ModelFiles) {
 }
 
 /** What stands in front of texts that are embedded. */
-async function promptOptions(files: ModelFiles): Promise<TextSettings> {
+async function promptOptions(files: FilesBeside): Promise<TextSettings> {
   const prompts = await files.read("config_sentence_transformers.json");
   return prompts === undefined ? {} : textSettings({ prompts });
 }

@@ -6,7 +6,7 @@ import { sentenceModules } from "../../text/sentence_modules.ts";
 import type { TextModelOptions } from "../../text/text_options.ts";
 import { textSettings } from "../../text/text_settings.ts";
 import type { TokenModel } from "../../text/token_inputs.ts";
-import type { ModelFiles } from "./model_files.ts";
+import type { FilesBeside } from "./model_files.ts";
 
 const WEIGHTS = "model.safetensors";
 const PICKLED = "pytorch_model.bin";
@@ -22,7 +22,7 @@ type Given = Pick<TextModelOptions, "output" | "pooling">;
  * @throws RangeError, TypeError or TextFileError when files are missing, or say what is not known
  */
 export async function rowOptions(
-  files: ModelFiles,
+  files: FilesBeside,
   model: TokenModel,
   { output, pooling: given }: Given,
 ): Promise<Pick<TextModelOptions, "pooling" | "dense">> {
@@ -52,7 +52,7 @@ export async function rowOptions(
 }
 
 /** Without their layers, rows would be others, without a word. */
-async function checkNoDense(files: ModelFiles): Promise<void> {
+async function checkNoDense(files: FilesBeside): Promise<void> {
   const found = (await files.folders()).find((name) =>
     /^\d+_Dense$/.test(name)
   );
@@ -65,7 +65,7 @@ async function checkNoDense(files: ModelFiles): Promise<void> {
 }
 
 async function denseLayer(
-  folder: ModelFiles,
+  folder: FilesBeside,
   name: string,
 ): Promise<DenseLayer> {
   const config = await folder.read("config.json");

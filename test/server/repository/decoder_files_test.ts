@@ -227,3 +227,38 @@ Deno.test("what a folder says of answers and is not computed is told, and what c
     ]]);
   });
 });
+
+Deno.test("a version has the files in its own folder beside it, and for what that has not, those of its model", async () => {
+  await withFolder((folder) => {
+    writeDecoder(folder, "plain");
+    writeDecoder(folder, "writer/1", { generation: { temperature: 2 } });
+    writeDecoder(folder, "whole/5", { generation: { do_sample: false } });
+    // What is the same for all of them.
+    writeDecoder(folder, "writer", {
+      generation: { temperature: 1.5 },
+      settings: { version_policy: { all: {} } },
+    });
+    folder.remove("writer/model.onnx");
+    folder.write("writer/2/model.onnx", FILE);
+    folder.write("writer/3/model.onnx", FILE);
+    folder.write("writer/3/config.json", {
+      ...{ architectures: ["TinyForCausalLM"], max_position_embeddings: 6 },
+    });
+  }, async (open) => {
+    assert.deepEqual([...await open.repository.sync()], []);
+    for (
+      const [name, temperature] of [
+        ["writer/1", 2],
+        ["writer/2", 1.5],
+        ["whole", 0],
+      ] as const
+    ) {
+      assert.deepEqual(
+        await answered(open, name),
+        await answered(open, "plain", { temperature }),
+        name,
+      );
+    }
+    assert.equal((await answered(open, "writer/3")).words.length, 5);
+  });
+});
