@@ -121,9 +121,11 @@ Deno.test("Deno allows nothing but reading, and its address", async () => {
 Deno.test("what cannot be served is said in a line", async () => {
   using folder = new TestFolder();
   folder.write("good/model.onnx", scaleFile(2));
+  folder.write("good/vocab.txt", {});
   folder.write("bad/model.onnx", Uint8Array.of(1));
   await using running = new Running(["-A"], [folder.path, "--port", "0"]);
   assert.equal(await running.ended, 2);
+  assert.match(running.err, /^good\/1: there is vocab.txt, but no tokenizer/m);
   assert.match(running.err, /^cannot load bad: .*model\.onnx/m);
   assert.match(running.err, /--keep-going serves the others\n$/);
   folder.write("shoal.json", { port: 0, prot: 1 });

@@ -51,6 +51,15 @@ const SENTENCE_FILES = [
   "sentence_xlnet_config.json",
 ];
 
+/** What tokenizers are in that have no `tokenizer.json`. */
+const OTHER_TOKENIZERS = [
+  "vocab.txt",
+  "vocab.json",
+  "tokenizer.model",
+  "spiece.model",
+  "sentencepiece.bpe.model",
+];
+
 /** Tokens of a text, where no file says how many there may be. */
 const TOKENS_MAX = 512;
 
@@ -163,11 +172,21 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     banned,
   };
   const tokenizerFile = await files.read("tokenizer.json");
-  const served = await loadTensors(version, text, tokenizerFile !== undefined);
+  const lack = tokenizerFile ? undefined : await lackOf(files, settings);
+  const served = await loadTensors(version, text, tokenizerFile !== undefined)
+    .catch((error) => {
+      if (lack === undefined || !(error instanceof OnnxError)) throw error;
+      // Of texts a size is asked for that would be open with one.
+      throw new RangeError(`${lack}; without it: ${error.message}`, {
+        cause: error,
+      });
+    });
   if (served === undefined) {
     throw new RangeError(`There is neither ${ONNX} nor ${WEIGHTS}`);
   }
-  if (tokenizerFile === undefined) return served;
+  if (tokenizerFile === undefined) {
+    return { ...served, ...(lack !== undefined && { notes: [lack] }) };
+  }
   const tokenizerConfig = await files.read("tokenizer_config.json");
   const chatTemplate = await files.read("chat_template.jinja");
   const tokenizer = await TextTokenizer.load({
@@ -201,6 +220,20 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
       }`,
     ],
   };
+}
+
+/** What a folder lacks to take texts, if it has another tokenizer than one that is read. */
+async function lackOf(
+  files: FilesBeside,
+  { kind }: ModelSettings,
+): Promise<string | undefined> {
+  // Who says so wants no texts.
+  if (kind === "tensors" || kind === "stream") return undefined;
+  for (const name of OTHER_TOKENIZERS) {
+    if (!await files.has(name)) continue;
+    return `there is ${name}, but no tokenizer.json, by which it would take texts: write that, in Python, by transformers.AutoTokenizer.from_pretrained(".").save_pretrained(".")`;
+  }
+  return undefined;
 }
 
 /**

@@ -333,3 +333,26 @@ Deno.test("a text has the tokens that a folder's file of sentence-transformers s
     assert.equal((await tokens("none"))[0].length, 5);
   });
 });
+
+Deno.test("a folder with a tokenizer of another form says what to do, whether it can be served or not", async () => {
+  await withFolder((folder) => {
+    for (const name of ["open", "fixed", "none", "meant"]) {
+      folder.write(`${name}/model.onnx`, TEXT_FILE);
+      if (name !== "none") folder.write(`${name}/vocab.txt`, {});
+    }
+    const sizes_max = { sequence: 4 };
+    folder.write("fixed/shoal.json", { sizes_max });
+    folder.write("meant/shoal.json", { sizes_max, kind: "tensors" });
+  }, async ({ repository, host }) => {
+    const failed = await repository.sync();
+    assert.deepEqual([...failed.keys()], ["none", "open"]);
+    const lack = /there is vocab.txt, but no tokenizer.json, .*AutoTokenizer/;
+    const open = failed.get("open")!;
+    assert.match(open, lack);
+    assert.match(open, /; without it: .*give "sizes"/);
+    assert.doesNotMatch(failed.get("none")!, /tokenizer/);
+    const [fixed, meant] = ["fixed", "meant"].map((name) => host.find(name));
+    assert.match(`${fixed.notes}`, lack);
+    assert.deepEqual([fixed.notes?.length, meant.notes], [1, undefined]);
+  });
+});
