@@ -12,6 +12,7 @@ import { BYTES_MAX, openSource, withFiles } from "../../onnx/source.ts";
 import { readSafetensors } from "../../tensor/safetensors.ts";
 import { namedWeights } from "../../tensor/weights.ts";
 import { generationSettings } from "../../text/generation_settings.ts";
+import { promptOf, type Prompts } from "../../text/prompts.ts";
 import { TextModel } from "../../text/text_model.ts";
 import { type TextSettings, textSettings } from "../../text/text_settings.ts";
 import type { TokenModel } from "../../text/token_inputs.ts";
@@ -196,15 +197,23 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
   });
   const { kind, banned: _, ...read } = text;
   const tokenModel = served.model as TokenModel;
-  const { tokens_max: tokensMax, eos_ids, ...given } = settings.text ?? {};
-  const { temperature, top_k, top_p, max_new_tokens, ...own } = given;
+  const {
+    tokens_max: tokensMax,
+    eos_ids,
+    default_prompt_name: defaultPrompt,
+    temperature,
+    top_k,
+    top_p,
+    max_new_tokens,
+    ...own
+  } = settings.text ?? {};
   const eosIds = eos_ids ?? eosIdsOf(text, tokenizer);
   const answers = { temperature, top_k, top_p, max_new_tokens };
   const isEmbedding = (settings.kind ?? kind ?? "embedding") === "embedding";
   const model = new TextModel(tokenModel, tokenizer, {
     ...read,
     ...(isEmbedding && await rowOptions(files, tokenModel, own)),
-    ...(isEmbedding && await promptOptions(files)),
+    ...(isEmbedding && await promptOptions(files, defaultPrompt)),
     ...own,
     ...(tokensMax !== undefined && { tokensMax }),
     ...(eosIds && { eosIds }),
@@ -259,10 +268,21 @@ async function others(files: FilesBeside) {
   };
 }
 
-/** What stands in front of texts that are embedded. */
-async function promptOptions(files: FilesBeside): Promise<TextSettings> {
-  const prompts = await files.read("config_sentence_transformers.json");
-  return prompts === undefined ? {} : textSettings({ prompts });
+/**
+ * What stands in front of texts that are embedded.
+ * @param name of the one that does where a request names none, in place of what the file says; null: none does
+ */
+async function promptOptions(
+  files: FilesBeside,
+  name: string | null | undefined,
+): Promise<Prompts> {
+  const file = await files.read("config_sentence_transformers.json");
+  const { defaultPrompt, ...all }: Prompts = file
+    ? textSettings({ prompts: file })
+    : {};
+  const chosen = name === undefined ? defaultPrompt : name ?? undefined;
+  promptOf(all, chosen, "default_prompt_name");
+  return { ...all, ...(chosen !== undefined && { defaultPrompt: chosen }) };
 }
 
 async function loadTensors(

@@ -108,6 +108,9 @@ export const MODEL_SETTINGS = z.strictObject({
     top_k: z.int().min(0).max(2 ** 31 - 1).optional(),
     top_p: z.number().gt(0).max(1).optional(),
     max_new_tokens: size.optional(),
+    default_prompt_name: z.string().nullable().optional().describe(
+      "Which prompt is in front of texts that are embedded, unless a request names one; null: none",
+    ),
   }).optional().describe(
     "Of models of texts, in place of what their files say",
   ),

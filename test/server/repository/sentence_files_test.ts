@@ -356,3 +356,36 @@ Deno.test("a folder with a tokenizer of another form says what to do, whether it
     assert.deepEqual([fixed.notes?.length, meant.notes], [1, undefined]);
   });
 });
+
+Deno.test("settings say which prompt stands in front of texts, or that none does", async () => {
+  const named = { plain: undefined, off: null, other: "bird", wrong: "fly" };
+  await withFolder((folder) => {
+    for (const [name, default_prompt_name] of Object.entries(named)) {
+      folder.write(`${name}/model.onnx`, TEXT_FILE);
+      folder.write(`${name}/tokenizer.json`, TOKENIZER);
+      folder.write(`${name}/config_sentence_transformers.json`, {
+        prompts: { swimmer: "swim ", bird: "birds " },
+        default_prompt_name: "swimmer",
+      });
+      folder.write(`${name}/shoal.json`, { text: { default_prompt_name } });
+    }
+  }, async (open) => {
+    const failed = await open.repository.sync();
+    assert.deepEqual(Object.fromEntries(failed), {
+      wrong:
+        'Model "wrong" cannot be loaded: "default_prompt_name" is the name of one of the model\'s prompts, swimmer, bird, got "fly"',
+    });
+    const tokens = async (name: string, more: object = {}) =>
+      await post(open, `/models/${name}/embed_all`, {
+        inputs: "fish",
+        ...more,
+      });
+    const [fish, swim, birds] = [[1, 2], [3, 4], [5, 6]];
+    assert.deepEqual(await tokens("plain"), [[swim, fish]]);
+    assert.deepEqual(await tokens("off"), [[fish]]);
+    assert.deepEqual(await tokens("off", { prompt_name: "bird" }), [
+      [birds, fish],
+    ]);
+    assert.deepEqual(await tokens("other"), [[birds, fish]]);
+  });
+});
