@@ -35,6 +35,8 @@ export interface TokenizerFiles {
   readonly tokenizer: unknown;
   /** `tokenizer_config.json`; default: nothing but defaults. */
   readonly config?: unknown;
+  /** `special_tokens_map.json`: tokens by role, of which the configuration has none. */
+  readonly specialTokens?: unknown;
   /** `chat_template.jinja`, which counts more than the one of the configuration: text or bytes. */
   readonly chatTemplate?: string | BufferSource;
 }
@@ -56,6 +58,7 @@ export interface EncodeOptions {
 const FILES = [
   "tokenizer",
   "config",
+  "specialTokens",
   "chatTemplate",
 ] satisfies (keyof TokenizerFiles)[];
 
@@ -156,7 +159,7 @@ export class TextTokenizer {
   static async load(files: TokenizerFiles): Promise<TextTokenizer> {
     knownOptions("TextTokenizer.load()", files, FILES, "file");
     const tokenizer = parsed("tokenizer.json", files.tokenizer);
-    const { chatTemplate } = files;
+    const { chatTemplate, specialTokens } = files;
     const config = {
       ...(files.config !== undefined &&
         parsed("tokenizer_config.json", files.config)),
@@ -166,6 +169,9 @@ export class TextTokenizer {
           : new TextDecoder().decode(chatTemplate),
       }),
     };
+    const roles = specialTokens === undefined
+      ? {}
+      : rolesOf(parsed("special_tokens_map.json", specialTokens));
     // Loaded by who needs it alone.
     const { Tokenizer } = await import("@huggingface/tokenizers").catch(
       (cause: Error) => {
@@ -194,7 +200,7 @@ export class TextTokenizer {
         backend as Backend,
         backend.post_processor as unknown as PostProcessor | null,
         tokenizer,
-        config,
+        { ...roles, ...config },
       );
     } catch (error) {
       throw new TextFileError(
@@ -290,7 +296,7 @@ export class TextTokenizer {
     }, now);
   }
 
-  /** A token by its role, such as "eos_token" or "pad_token", as `tokenizer_config.json` has it. */
+  /** A token by its role, such as "eos_token" or "pad_token", as `tokenizer_config.json` or `special_tokens_map.json` has it. */
   specialToken(role: string): string | undefined {
     return contentOf(this.#config[role]);
   }
@@ -413,10 +419,16 @@ function contentOf(token: unknown): string | undefined {
 /** The configuration as the package reads it: tokens by role are their texts. */
 function flattened(config: Json, model: unknown): Json {
   const { unk_token } = (model ?? {}) as { unk_token?: unknown };
-  const tokens = Object.entries({ unk_token, ...config })
-    .filter(([name]) => name.endsWith("_token"))
+  const tokens = Object.entries(rolesOf({ unk_token, ...config }))
     .map(([name, token]) => [name, contentOf(token)]);
   return { ...config, ...Object.fromEntries(tokens) };
+}
+
+/** What of a file is tokens by role. */
+function rolesOf(file: Json): Json {
+  return Object.fromEntries(
+    Object.entries(file).filter(([name]) => name.endsWith("_token")),
+  );
 }
 
 function assembled(

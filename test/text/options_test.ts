@@ -15,7 +15,7 @@ Deno.test("TextTokenizer.load() refuses a file that it has no name for", async (
       with: { chat_template: "{{ messages }}" },
       name: "TypeError",
       message:
-        'TextTokenizer.load() has no file "chat_template"; it takes tokenizer, config, chatTemplate',
+        'TextTokenizer.load() has no file "chat_template"; it takes tokenizer, config, specialTokens, chatTemplate',
     }],
   );
 });

@@ -170,12 +170,27 @@ Deno.test("what is no text, no option or no tokenizer is refused by name", async
   assert.deepEqual(again.encode("a cat"), tokenizer.encode("a cat"));
 });
 
-Deno.test("tokens by role are found, however the file writes them", () => {
+Deno.test("tokens by role are found, whichever file writes them, and however", async () => {
   const { tokenizer } = TOKENIZERS["byte pairs"];
   assert.equal(tokenizer.specialToken("bos_token"), "<|end|>");
   assert.equal(tokenizer.specialId("eos_token"), 0);
   assert.equal(tokenizer.specialId("pad_token"), undefined);
   assert.equal(tokenizer.tokensMax, 1024);
+  const mapped = await TextTokenizer.load({
+    tokenizer: WORD_PIECES.tokenizer,
+    config: { bos_token: "<|user|>", pad_token: null },
+    specialTokens: {
+      ...{ bos_token: "the", eos_token: { content: "<|end|>" } },
+      ...{ pad_token: "the", chat_template: "no token" },
+    },
+  });
+  const roles = ["bos_token", "eos_token", "pad_token"];
+  assert.deepEqual(
+    roles.map((role) => mapped.specialToken(role)),
+    // What the configuration says counts more, also that there is none.
+    ["<|user|>", "<|end|>", undefined],
+  );
+  assert.equal(mapped.chatTemplate, undefined);
   assert(tokenizer.isSpecial(1) && !tokenizer.isSpecial(2));
   const { ids } = tokenizer.encode("the<|end|>the");
   assert.equal(tokenizer.decode(ids), "thethe");

@@ -189,10 +189,12 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     return { ...served, ...(lack !== undefined && { notes: [lack] }) };
   }
   const tokenizerConfig = await files.read("tokenizer_config.json");
+  const specialTokens = await files.read("special_tokens_map.json");
   const chatTemplate = await files.read("chat_template.jinja");
   const tokenizer = await TextTokenizer.load({
     tokenizer: tokenizerFile,
     ...(tokenizerConfig && { config: tokenizerConfig }),
+    ...(specialTokens && { specialTokens }),
     ...(chatTemplate && { chatTemplate }),
   });
   const { kind, banned: _, ...read } = text;

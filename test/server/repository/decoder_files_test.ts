@@ -71,6 +71,8 @@ Deno.test("an answer ends with the ids that a folder's files name, and with its 
     );
     const named = { tokenizer: { eos_token: WORDS[early] } };
     writeDecoder(open.folder, "tokenizer", named);
+    writeDecoder(open.folder, "mapped");
+    open.folder.write("mapped/special_tokens_map.json", named.tokenizer);
     writeDecoder(open.folder, "both", {
       ...named,
       ...{ config: { eos_token_id: late } },
@@ -88,7 +90,7 @@ Deno.test("an answer ends with the ids that a folder's files name, and with its 
       words: words.slice(0, words.indexOf(WORDS[id])),
       reason: "stop",
     });
-    for (const name of ["tokenizer", "both", "list"]) {
+    for (const name of ["tokenizer", "mapped", "both", "list"]) {
       assert.deepEqual(await answered(open, name), until(early), name);
     }
     assert.deepEqual(await answered(open, "settings"), until(late));
