@@ -168,10 +168,12 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
   const { files, settings, config } = version;
   const beside = await others(files);
   const { banned, unread } = generationSettings(beside.generation ?? {});
-  const text = {
-    ...textSettings({ ...(config !== undefined && { config }), ...beside }),
-    banned,
-  };
+  const said = textSettings({
+    ...(config !== undefined && { config }),
+    ...beside,
+  });
+  const kind = await textKind(files, settings, said);
+  const text = { ...said, ...(kind && { kind }), banned };
   const tokenizerFile = await files.read("tokenizer.json");
   const lack = tokenizerFile ? undefined : await lackOf(files, settings);
   const served = await loadTensors(version, text, tokenizerFile !== undefined)
@@ -197,7 +199,7 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     ...(specialTokens && { specialTokens }),
     ...(chatTemplate && { chatTemplate }),
   });
-  const { kind, banned: _, ...read } = text;
+  const { kind: _, ...read } = said;
   const tokenModel = served.model as TokenModel;
   const {
     tokens_max: tokensMax,
@@ -231,6 +233,19 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
       }`,
     ],
   };
+}
+
+/** What a model of texts is for. Those that sentence-transformers embeds with may be decoders by their architecture. */
+async function textKind(
+  files: FilesBeside,
+  { kind }: ModelSettings,
+  said: TextSettings,
+): Promise<TextSettings["kind"]> {
+  if (said.kind !== "decoder") return said.kind;
+  const isRow = kind === "classifier" || kind === "reranker";
+  if (isRow || kind === "embedding") return kind;
+  const isEmbedding = kind === undefined && await files.has("modules.json");
+  return isEmbedding ? "embedding" : said.kind;
 }
 
 /** What a folder lacks to take texts, if it has another tokenizer than one that is read. */

@@ -389,3 +389,33 @@ Deno.test("settings say which prompt stands in front of texts, or that none does
     assert.deepEqual(await tokens("other"), [[birds, fish]]);
   });
 });
+
+Deno.test("a folder of sentence-transformers embeds, whatever its architecture, and one whose settings say so", async () => {
+  const architectures = ["Qwen3ForCausalLM"];
+  await withFolder((folder) => {
+    writeSentences(folder, "named");
+    for (const name of ["named", "told", "scores", "untold"]) {
+      folder.write(`${name}/model.onnx`, TEXT_FILE);
+      folder.write(`${name}/tokenizer.json`, TOKENIZER);
+      folder.write(`${name}/config.json`, { architectures, eos_token_id: 1 });
+      folder.write(`${name}/generation_config.json`, { min_p: 0.1 });
+    }
+    folder.write("told/shoal.json", { kind: "embedding" });
+    folder.write("scores/shoal.json", { kind: "classifier" });
+  }, async (open) => {
+    const failed = await open.repository.sync();
+    assert.deepEqual([...failed.keys()], ["untold"]);
+    assert.deepEqual(
+      open.host.models.map(({ name, kind, notes }) => [name, kind, notes]),
+      [
+        ["named", "embedding", undefined],
+        ["scores", "classifier", undefined],
+        ["told", "embedding", undefined],
+      ],
+    );
+    const raw = { inputs: "fish", normalize: false };
+    const [named] = await post(open, "/models/named/embed", raw);
+    isNear(named, expected([1, 2]));
+    assert.deepEqual(await post(open, "/models/told/embed", raw), [[1, 2]]);
+  });
+});
