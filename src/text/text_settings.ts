@@ -1,7 +1,7 @@
 /** What a folder's configuration files say of a model of texts. */
 import { describe, isList, listed } from "../base/describe.ts";
 import { knownOptions } from "../base/options.ts";
-import type { AnswerDefaults } from "./answer_options.ts";
+import { type AnswerDefaults, areIds } from "./answer_options.ts";
 import { TextFileError } from "./errors.ts";
 import { generationSettings } from "./generation_settings.ts";
 import { parsed } from "./parsed.ts";
@@ -77,7 +77,8 @@ const FILES = [
 /**
  * Reads the files that sentence-transformers and transformers write.
  * @throws TypeError on a file that it has no name for
- * @throws TextFileError when one is no JSON object, rows are pooled in a way that is not known, or prompts are no texts
+ * @throws TextFileError when one is no JSON object, rows are pooled in a way that is not known, prompts are no texts, ids
+ * that end answers are none, or answers cannot be as the file says
  *
  * @example
  * ```ts
@@ -111,7 +112,10 @@ export function textSettings(files: TextSettingsFiles): TextSettings {
   const labels = labelsOf(config);
   const kind = kindOf(config, labels);
   const isScored = kind === "classifier" || kind === "reranker";
-  const eosIds = idsOf(generation["eos_token_id"] ?? config["eos_token_id"]);
+  const eosIds = kind !== "decoder" ? undefined : eosIdsOf([
+    ["generation_config.json", generation],
+    ["config.json", config],
+  ]);
   const { answers } = generationSettings(generation);
   const tokensMax = tokensMaxOf(config, sentence);
   const pools = poolingOf(pooling);
@@ -124,7 +128,7 @@ export function textSettings(files: TextSettingsFiles): TextSettings {
     ...promptsOf(prompts),
     ...(labels && isScored && { labels }),
     ...(isScored && { activation: activationOf(config, labels) }),
-    ...(eosIds && kind === "decoder" && { eosIds }),
+    ...(eosIds && { eosIds }),
     ...(kind === "decoder" && Object.keys(answers).length > 0 && { answers }),
     ...(config["is_encoder_decoder"] === true && { isEncoderDecoder: true }),
   };
@@ -241,9 +245,21 @@ function activationOf(
   }
 }
 
-function idsOf(ids: unknown): readonly number[] | undefined {
-  const list = isList(ids) ? Array.from(ids) : [ids];
-  return list.every((id) => Number.isInteger(id))
-    ? list as number[]
-    : undefined;
+/** Of the first file that says it. @throws TextFileError on what is no id */
+function eosIdsOf(
+  files: readonly [string, Json][],
+): readonly number[] | undefined {
+  for (const [name, { eos_token_id: ids }] of files) {
+    if (ids === undefined || ids === null) continue;
+    const list = isList(ids) ? ids : [ids];
+    try {
+      areIds("eos_token_id", list);
+    } catch (cause) {
+      throw new TextFileError(`${name}: ${(cause as Error).message}`, {
+        cause,
+      });
+    }
+    return list as readonly number[];
+  }
+  return undefined;
 }

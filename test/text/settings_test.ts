@@ -117,6 +117,20 @@ Deno.test("classifiers, rerankers and decoders are told by their architecture", 
     textSettings({ config, generation: { eos_token_id: [2, 7] } }).eosIds,
     [2, 7],
   );
+  assert.deepEqual(
+    textSettings({ config, generation: { eos_token_id: null } }).eosIds,
+    [2],
+  );
+  for (const eos_token_id of ["2", [2, null], -1]) {
+    assert.throws(
+      () => textSettings({ config, generation: { eos_token_id } }),
+      /^TextFileError: generation_config.json: "eos_token_id/,
+    );
+    assert.throws(
+      () => textSettings({ config: { ...config, eos_token_id } }),
+      /^TextFileError: config.json: "eos_token_id/,
+    );
+  }
   const t5 = {
     architectures: ["T5ForConditionalGeneration"],
     is_encoder_decoder: true,
