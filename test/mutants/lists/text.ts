@@ -193,6 +193,22 @@ export const MUTANTS: MutantList = [
     why: "a token that ends answers is no text",
   },
   {
+    id: "text.eos-gone-past",
+    file: GENERATION,
+    from: "options.eosIds.filter((id) => !own.includes(id))",
+    to: "[]",
+    tests: ANSWER_TESTS,
+    why: "an answer ends with eosIds, also where its model does not",
+  },
+  {
+    id: "text.answers-unsaid",
+    file: "src/text/generate_options.ts",
+    from: "answer[name as keyof AnswerDefaults] === undefined",
+    to: "false",
+    tests: ["test/text/answers_test.ts"],
+    why: "what a request does not say is as its model has it",
+  },
+  {
     id: "text.answers-without-prompt",
     file: GENERATION,
     from: "isEncoderDecoder ? [] : prompt.ids",
