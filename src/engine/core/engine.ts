@@ -83,6 +83,9 @@ export class EngineCore {
   readonly #graphs: UsedGraphs;
   /** What the policy threw when it was given a request. */
   #policyError: { readonly error: unknown } | undefined;
+  /** Of a request that found no room. Frames, which come often, need no function of their own. */
+  readonly #mayWait = (request: ActiveRequest): boolean =>
+    request.whenFull === "wait" && this.#admission.findsNoRoom(request);
   #requests = 0;
   #launches = 0;
 
@@ -198,10 +201,8 @@ export class EngineCore {
    * @returns whether there was room; otherwise it is to wait for some
    */
   #admit(request: ActiveRequest, input: unknown): boolean {
-    const mayWait = () =>
-      request.whenFull === "wait" && this.#admission.findsNoRoom(request);
     if (request.session) this.sessions.begin(request);
-    else if (!this.#graphs.admit(request, input, mayWait)) return false;
+    else if (!this.#graphs.admit(request, input, this.#mayWait)) return false;
     this.#admission.entered(request);
     try {
       this.#told("enqueue", this.#policy.enqueue(request));

@@ -78,7 +78,7 @@ export class UsedGraphs {
   admit(
     request: ActiveRequest,
     input: unknown,
-    mayWait: () => boolean,
+    mayWait: (request: ActiveRequest) => boolean,
   ): boolean {
     const { model } = request;
     if (!this.#hasGraph(request)) {
@@ -88,7 +88,7 @@ export class UsedGraphs {
     try {
       this.#executor.admit(request);
     } catch (error) {
-      if (error instanceof QueueFullError && mayWait()) {
+      if (error instanceof QueueFullError && mayWait(request)) {
         // What it brings may be its caller's; what it was unfolded with is a copy.
         request.brought = request.brought?.map((data) => data && copyOf(data));
         return false;
