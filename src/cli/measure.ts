@@ -45,6 +45,8 @@ export function submissions(
     model,
     input,
     arrivalNs: atNs,
+    // Who waits for room is not there, as what is measured has it.
+    whenFull: "refuse" as const,
     ...(stepsFixed !== undefined && { stepsFixed }),
   }));
 }
