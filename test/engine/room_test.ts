@@ -134,10 +134,15 @@ function started(slotBytes: number, model: Model | undefined = plain) {
   const policy = cellular({ batchSizeMax: 8 });
   const engine = new EngineCore({ models, policy, executor });
   const ended: string[] = [];
-  const ask = (label: string, length: number, whenFull?: "wait" | "refuse") =>
+  const ask = (
+    label: string,
+    length: number,
+    whenFull?: "wait" | "refuse",
+    input: unknown = tokensOf(length),
+  ) =>
     engine.submit({
       model,
-      input: tokensOf(length),
+      input,
       arrivalNs: timeline.nowNs,
       whenFull,
       onEnd: ({ outcome, error }) =>
@@ -228,4 +233,16 @@ Deno.test("where only streams have the room nobody waits for it: they may stay f
   for (const session of open) engine.sessions.close(session);
   ask("first", LENGTH_MAX);
   assert.deepEqual(finish(), ["first done"]);
+});
+
+Deno.test("what is unfolded at once, as it cannot be copied, stands behind those that found no room before", () => {
+  class Tokens {
+    readonly tokens = tokensOf(LENGTH_MAX).tokens;
+  }
+  const { ask, finish } = started(ROOM);
+  ask("first", LENGTH_MAX);
+  ask("second", LENGTH_MAX);
+  const third = ask("third", LENGTH_MAX, "wait", new Tokens());
+  assert.equal(third.graph.nodes.length > 0, true, "it was unfolded");
+  assert.deepEqual(finish(), ["first done", "second done", "third done"]);
 });

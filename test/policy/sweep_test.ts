@@ -89,6 +89,9 @@ Deno.test("frames of a stream have one object to begin with, and what it was giv
   first.mine = "kept";
   graph.owner.tag = first;
   assert.deepEqual(passes([graph.owner]), [["tree_leaf 2", "tree_node 1"]]);
+  // A frame that was ended early leaves what it had.
+  first.ready.push(...graph.nodes);
+  first.underWay = 1;
   const second: Advance<Swept> & { mine?: string } = startOf(graph);
   assert.equal(second, first);
   assert.equal(second.mine, "kept");

@@ -31,6 +31,25 @@ export const MUTANTS: MutantList = [
     why: "small requests keep no large one out",
   },
   {
+    id: "room.newest-first",
+    file: ADMISSION,
+    from: "this.#roomless ??= request;",
+    to: "this.#roomless = request;",
+    tests: [{ file: ROOM, filter: "cannot be copied" }],
+    why: "who found no room first is the next to come in",
+  },
+  {
+    id: "room.half-a-graph",
+    file: USED,
+    from: "    unfold(model, input, graph);\n",
+    to: "    request.graph = graph;\n    unfold(model, input, graph);\n",
+    tests: [{
+      file: "test/engine/used_graphs_test.ts",
+      filter: "its model threw",
+    }],
+    why: "what was unfolded in part is no graph for others",
+  },
+  {
     id: "room.whoever-hurries",
     file: "src/engine/core/engine.ts",
     from:
