@@ -6,11 +6,13 @@ import { constantCost } from "../../src/cost/table_cost.ts";
 import { EngineCore } from "../../src/engine/core/engine.ts";
 import { QueueFullError } from "../../src/engine/core/errors.ts";
 import { PairedExecutor } from "../../src/engine/virtual/paired_executor.ts";
+import { SimExecutor } from "../../src/engine/virtual/sim_executor.ts";
 import { Timeline } from "../../src/engine/virtual/timeline.ts";
 import {
   driveTimeline,
   type VirtualArrival,
 } from "../../src/engine/virtual/virtual_driver.ts";
+import { defineCell, f32 } from "../../src/graph/cell_builder.ts";
 import { CellGraph } from "../../src/graph/cell_graph.ts";
 import type { Model } from "../../src/graph/model.ts";
 import { SlotPlan } from "../../src/graph/slot_plan.ts";
@@ -245,4 +247,59 @@ Deno.test("what is unfolded at once, as it cannot be copied, stands behind those
   const third = ask("third", LENGTH_MAX, "wait", new Tokens());
   assert.equal(third.graph.nodes.length > 0, true, "it was unfolded");
   assert.deepEqual(finish(), ["first done", "second done", "third done"]);
+});
+
+Deno.test("what a request was unfolded into when its model threw is nobody's graph", () => {
+  const cell = defineCell({
+    name: "double",
+    inputs: { x: f32(1) },
+    body: (op, { x }) => ({ y: op.Add(x, x) }),
+  });
+  const model: Model<number> = {
+    name: "twice twice",
+    cells: [cell],
+    shape: "chain",
+    check() {},
+    brings: (x) => [Float32Array.of(x)],
+    unfold(x, graph) {
+      const row = graph.row(graph.rows([x]), 0, 1);
+      const once = graph.node(cell, { x: row });
+      if (x < 0) throw new TypeError("not today");
+      const y = graph.node(cell, { x: graph.output(once, "y") });
+      graph.result("y", graph.output(y, "y"));
+    },
+  };
+  const timeline = new Timeline();
+  const executor = new SimExecutor({
+    timeline,
+    cost,
+    onCompleted: (task, startNs, endNs) =>
+      engine.completed(task, startNs, endNs),
+  });
+  const ended: string[] = [];
+  const engine = new EngineCore({
+    models: [model],
+    policy: cellular({ batchSizeMax: 1 }),
+    executor,
+    hasTime: () => true,
+    observer: {
+      request: (_, { nodes, outcome }) =>
+        void ended.push(`${outcome} ${nodes}`),
+    },
+  });
+  const run = (inputs: number[]) => {
+    for (const input of inputs) engine.submit({ model, input, arrivalNs: 0 });
+    engine.pump(timeline.nowNs);
+    driveTimeline(engine, timeline);
+    return ended.splice(0);
+  };
+  // Unfolded while the others have all graphs that there are.
+  const first = run([1, 2, 3, -1]);
+  assert.deepEqual(first.toSorted(), [
+    "done 2",
+    "done 2",
+    "done 2",
+    "failed 0",
+  ]);
+  assert.deepEqual(run([4, 5, 6, 7, 8, 9]), Array(6).fill("done 2"));
 });

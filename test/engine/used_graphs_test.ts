@@ -400,31 +400,6 @@ Deno.test("a request for which there is no room does not use a graph up", () => 
   assert.equal(graphs.length, 2);
 });
 
-Deno.test("what a request was unfolded into when its model threw is nobody's graph", () => {
-  const { model: twice } = model();
-  const throws: Model<number[]> = {
-    ...twice,
-    unfold(x, graph) {
-      if (x[0] < 0) graph.node(double, { x: graph.zeros(2) });
-      if (x[0] < 0) throw new TypeError("not today");
-      twice.unfold(x, graph);
-    },
-  };
-  const policy = cellular({ batchSizeMax: 1 });
-  const { ask, finish } = started(throws, { policy, hasTime: () => true });
-  // It waits, and is unfolded while the first one has the only graph that there is.
-  const waiting = [[1, 2], [3, 4], [5, 6], [-1, 0]].map((x) => ask(x)).at(-1)!;
-  assert.equal(waiting.graph.nodes.length, 0);
-  const [error, ...results] = finish().toSorted((a) =>
-    a instanceof Error ? -1 : 1
-  );
-  assert.equal((error as Error).message, "not today");
-  assert.equal(results.length, 3);
-  const many = Array.from({ length: 8 }, (_, i) => [i, 2 * i]);
-  for (const x of many) ask(x);
-  assert.deepEqual(finish(), many.map((x) => ({ y: answer(x) })));
-});
-
 Deno.test("a request that waits for room has the graph that it is unfolded into, and what it brought", () => {
   // Its caller's own array.
   const { model: twice, graphs } = model((x) => [undefined, x as never]);

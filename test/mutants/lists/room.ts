@@ -43,10 +43,7 @@ export const MUTANTS: MutantList = [
     file: USED,
     from: "    unfold(model, input, graph);\n",
     to: "    request.graph = graph;\n    unfold(model, input, graph);\n",
-    tests: [{
-      file: "test/engine/used_graphs_test.ts",
-      filter: "its model threw",
-    }],
+    tests: [{ file: ROOM, filter: "its model threw" }],
     why: "what was unfolded in part is no graph for others",
   },
   {
