@@ -81,7 +81,8 @@ export class UsedGraphs {
     mayWait: (request: ActiveRequest) => boolean,
   ): boolean {
     const { model } = request;
-    if (!this.#hasGraph(request)) {
+    const isNew = !this.#hasGraph(request);
+    if (isNew) {
       checkInput(model, input);
       if (!this.#uses(request, input)) this.#unfold(request, input);
     }
@@ -90,7 +91,9 @@ export class UsedGraphs {
     } catch (error) {
       if (error instanceof QueueFullError && mayWait(request)) {
         // What it brings may be its caller's; what it was unfolded with is a copy.
-        request.brought = request.brought?.map((data) => data && copyOf(data));
+        if (isNew) {
+          request.brought = request.brought?.map((x) => x && copyOf(x));
+        }
         return false;
       }
       this.withdraw(request);

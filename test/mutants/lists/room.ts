@@ -58,15 +58,15 @@ export const MUTANTS: MutantList = [
   {
     id: "room.unfolded-twice",
     file: USED,
-    from: "    if (!this.#hasGraph(request)) {",
-    to: "    if (this.empty(model)) {",
+    from: "const isNew = !this.#hasGraph(request);",
+    to: "const isNew = true;",
     tests: [{ file: ROOM, filter: "unfolded once" }],
     why: "trying again costs little",
   },
   {
     id: "room.callers-arrays",
     file: USED,
-    from: "request.brought?.map((data) => data && copyOf(data));",
+    from: "request.brought?.map((x) => x && copyOf(x));",
     to: "request.brought;",
     tests: [{
       file: "test/engine/used_graphs_test.ts",
