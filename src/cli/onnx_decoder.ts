@@ -1,5 +1,6 @@
 /** What commands on ONNX files have in common where the file is one step of a decoder. */
 import { describe } from "../base/describe.ts";
+import { isFloat32, isPositiveFloat32 } from "../base/float32.ts";
 import { POSITIONS_MAX } from "../onnx/decoder/options.ts";
 import type {
   DecoderInput,
@@ -36,7 +37,11 @@ export const TOKENS_OPTIONS = {
   temperature: { type: "string" },
   "top-k": { type: "string" },
   "top-p": { type: "string" },
+  "min-p": { type: "string" },
   seed: { type: "string" },
+  "repetition-penalty": { type: "string" },
+  "presence-penalty": { type: "string" },
+  "frequency-penalty": { type: "string" },
 } as const;
 
 /** Lines of help about them. */
@@ -46,18 +51,35 @@ export const TOKENS_HELP =
   --temperature T   draws tokens, from scores over T; without it the token of the largest score is taken
   --top-k N         draws from the N tokens of the largest scores
   --top-p P         draws from the fewest tokens that have this share of the whole
-  --seed N          of the draws (default 0)`;
+  --min-p P         draws from tokens that are at least P times as likely as the likeliest one
+  --seed N          of the draws (default 0)
+  --repetition-penalty P  divides scores above 0 of tokens that were there by P, and multiplies others
+  --presence-penalty P    takes P from scores of tokens that the answer has
+  --frequency-penalty P   takes P from them for each time`;
 
 /** What a request draws by. */
 interface Draws {
   readonly temperature?: string;
   readonly "top-k"?: string;
   readonly "top-p"?: string;
+  readonly "min-p"?: string;
   readonly seed?: string;
+  readonly "repetition-penalty"?: string;
+  readonly "presence-penalty"?: string;
+  readonly "frequency-penalty"?: string;
 }
 
 /** Options of draws that mean something with a temperature alone. */
-const WITH_TEMPERATURE = ["top-k", "top-p", "seed"] as const;
+const WITH_TEMPERATURE = ["top-k", "top-p", "min-p", "seed"] as const;
+
+/** Options that change scores, drawn or not, and a request's fields. */
+const PENALTIES = {
+  "repetition-penalty": "repetitionPenalty",
+  "presence-penalty": "presencePenalty",
+  "frequency-penalty": "frequencyPenalty",
+} as const;
+
+const PENALTY_OPTIONS = Object.keys(PENALTIES) as (keyof typeof PENALTIES)[];
 
 interface DecoderFile extends Draws, FileOptions {
   readonly decoder?: boolean;
@@ -80,6 +102,7 @@ const THEIRS = [
     "steps",
   ] as const),
   ...(["temperature", ...WITH_TEMPERATURE] as const),
+  ...PENALTY_OPTIONS,
 ];
 
 /**
@@ -108,6 +131,9 @@ export function loadDecoder(
         }),
         ...(stop !== undefined && { stop: idsOf("stop", stop) }),
         ...(given.temperature !== undefined && { sample: true }),
+        ...(PENALTY_OPTIONS.some((option) => given[option] !== undefined) && {
+          penalties: true,
+        }),
         ...(positions !== undefined && {
           positionsMax: integerOf("--positions-max", positions, {
             min: 1,
@@ -155,12 +181,26 @@ export function decoderRequest(
       }),
     }),
     ...settingsOf(draws),
+    ...penaltiesOf(draws),
   };
+}
+
+/** @throws UsageError on one that is none */
+function penaltiesOf(draws: Draws): Partial<DecoderInput> {
+  return Object.fromEntries(PENALTY_OPTIONS.flatMap((option) => {
+    const text = draws[option];
+    if (text === undefined) return [];
+    const value = option === "repetition-penalty"
+      ? numberOf(option, text, "above 0", isPositiveFloat32)
+      : numberOf(option, text, "that f32 has", isFloat32);
+    return [[PENALTIES[option], value]];
+  }));
 }
 
 /** @throws UsageError on a setting that is none, or that nothing is drawn by */
 function settingsOf(draws: Draws): Partial<DecoderInput> {
-  const { temperature, "top-k": topK, "top-p": topP, seed } = draws;
+  const { temperature, "top-k": topK, "top-p": topP, "min-p": minP, seed } =
+    draws;
   if (temperature === undefined) {
     const other = WITH_TEMPERATURE.find((option) =>
       draws[option] !== undefined
@@ -182,6 +222,9 @@ function settingsOf(draws: Draws): Partial<DecoderInput> {
         "above 0 and up to 1",
         (p) => p > 0 && p <= 1,
       ),
+    }),
+    ...(minP !== undefined && {
+      minP: numberOf("min-p", minP, "from 0 to 1", (p) => p >= 0 && p <= 1),
     }),
     ...(seed !== undefined && { seed: seedOption(seed) }),
   };

@@ -1,12 +1,14 @@
 /**
- * The next token of a decoder, drawn: scores over the temperature, the `topK` largest of them, of these the fewest that
- * have `topP` of the whole ("nucleus", Holtzman et al., arXiv:1904.09751, section 3.1), and one of them by its share.
- * Order and ties as everywhere: largest first, the lower id of equal ones. In f64.
+ * The next token of a decoder, drawn: scores over the temperature, of them those that have `minP` of the largest one's
+ * share (Nguyen et al., arXiv:2407.01082, section 3), the `topK` largest, of these the fewest that have `topP` of the
+ * whole ("nucleus", Holtzman et al., arXiv:1904.09751, section 3.1), and one of them by its share. In vLLM's order;
+ * transformers have `minP` last. Order and ties as everywhere: largest first, the lower id of equal ones. In f64.
  */
-import { plainOf } from "../tensor/plain_tensor.ts";
-import { floats } from "./given.ts";
+import { plainOf, plainTensor } from "../tensor/plain_tensor.ts";
+import { floats, optional } from "./given.ts";
 import { largestFirst } from "./largest_first.ts";
 import type { PlainOperator } from "./operator.ts";
+import { penalised, withToken } from "./penalties.ts";
 
 function indexOfLargest(scores: Float32Array): number {
   let best = 0;
@@ -18,7 +20,7 @@ function indexOfLargest(scores: Float32Array): number {
 
 function draw(
   scores: Float32Array,
-  [temperature, topK, topP]: Float32Array,
+  [temperature, topK, topP, minP]: Float32Array,
   uniform: number,
 ): number {
   const best = indexOfLargest(scores);
@@ -28,10 +30,11 @@ function draw(
   const weightOf = (id: number) =>
     // Of two infinite scores the difference is none.
     scores[id] === most ? 1 : Math.exp((scores[id] - most) / temperature);
+  const isLikely = (id: number) => weightOf(id) >= minP;
   let ids: Iterable<number> = largestFirst(scores);
   let whole = 0;
-  if (topK > 0) {
-    ids = first(topK, ids);
+  if (topK > 0 || minP > 0) {
+    ids = first(topK > 0 ? topK : Infinity, ids, isLikely);
     for (const id of ids) whole += weightOf(id);
   } else {
     for (let id = 0; id < scores.length; id++) {
@@ -59,9 +62,14 @@ function draw(
   return last;
 }
 
-function first(count: number, ids: Iterable<number>): number[] {
+function first(
+  count: number,
+  ids: Iterable<number>,
+  isTaken: (id: number) => boolean,
+): number[] {
   const taken: number[] = [];
   for (const id of ids) {
+    if (!isTaken(id)) break;
     taken.push(id);
     if (taken.length >= count) break;
   }
@@ -69,8 +77,9 @@ function first(count: number, ids: Iterable<number>): number[] {
 }
 
 /**
- * Inputs: scores [tokens]; temperature (0: the largest score), topK (0: all) and topP [3]; a number from 0 to 1 [1].
- * Output: an id, int32 without axes.
+ * Inputs: scores [tokens]; temperature (0: the largest score), topK (0: all), topP and minP (0: all) [4]; a number from 0
+ * to 1 [1]; or besides these, of who has penalties, tokens so far, int32, and a request's row of them.
+ * Outputs: an id, int32 without axes; of who has penalties also the tokens so far and this one.
  */
 export const SAMPLE_TOKEN: PlainOperator = {
   since: [1],
@@ -81,7 +90,15 @@ export const SAMPLE_TOKEN: PlainOperator = {
       floats(inputs, 1, "settings"),
       floats(inputs, 2, "draw"),
     ];
-    const id = draw(scores.data, settings.data, uniform.data[0]);
-    return [plainOf("int32", [], [id])];
+    const history = optional(inputs, 3, "history", ["int32"]);
+    const before = history?.data as Int32Array | undefined;
+    const said = before
+      ? penalised(scores.data, before, floats(inputs, 4, "penalties").data)
+      : scores.data;
+    const id = draw(said, settings.data, uniform.data[0]);
+    const next = plainOf("int32", [], [id]);
+    if (!history || !before) return [next];
+    const after = withToken(before, id);
+    return [next, plainTensor("int32", history.dims, after)];
   },
 };

@@ -8,6 +8,7 @@ import {
   positiveInteger,
 } from "../base/checked_options.ts";
 import { describe } from "../base/describe.ts";
+import { isFloat32, isPositiveFloat32 } from "../base/float32.ts";
 
 /** How an answer is drawn, and what it ends with. */
 export interface AnswerDefaults {
@@ -19,6 +20,14 @@ export interface AnswerDefaults {
   readonly topK?: number;
   /** Draw from the fewest tokens that have this share of the whole; default 1. */
   readonly topP?: number;
+  /** Draw from tokens that are at least this share of the likeliest one's as likely; default 0: from all. */
+  readonly minP?: number;
+  /** Scores above 0 of tokens of prompt and answer are divided by it, others multiplied; default 1: nothing changes. */
+  readonly repetitionPenalty?: number;
+  /** What scores of the answer's tokens lose; default 0. */
+  readonly presencePenalty?: number;
+  /** What they lose for each time that they are there; default 0. */
+  readonly frequencyPenalty?: number;
   /** Strings that end the answer, which leaves them out; none is empty. Special tokens are among what they may be. */
   readonly stop?: readonly string[];
 }
@@ -33,6 +42,10 @@ export const ANSWER_CHECKS: Checks<AnswerDefaults> = {
   temperature: number("at least 0", (t) => t >= 0 && t < Infinity),
   topK: integer(0, MOST),
   topP: number("above 0 and up to 1", (p) => p > 0 && p <= 1),
+  minP: number("from 0 to 1", (p) => p >= 0 && p <= 1),
+  repetitionPenalty: number("above 0 in f32", isPositiveFloat32),
+  presencePenalty: number("a number of f32", isFloat32),
+  frequencyPenalty: number("a number of f32", isFloat32),
   stop: listOf((name, value) => {
     if (typeof value === "string" && value !== "") return;
     throw new TypeError(

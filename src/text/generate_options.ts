@@ -22,6 +22,8 @@ export interface GenerateOptions<
    * that, says how many of the prompt stay.
    */
   readonly truncate?: boolean;
+  /** What is added to scores, by the token's id; of 300 tokens at most. */
+  readonly logitBias?: Readonly<Record<number, number>>;
   /** Where the draws begin, an integer; default: one that the model has not used yet. */
   readonly seed?: number;
   /**
@@ -36,11 +38,15 @@ export interface GenerateOptions<
 /** What of them is of the answer. */
 export type AnswerOptions =
   & AnswerDefaults
-  & Pick<GenerateOptions, "seed" | "logprobs" | "specialTokens">;
+  & Pick<
+    GenerateOptions,
+    "logitBias" | "seed" | "logprobs" | "specialTokens"
+  >;
 
 const CHECKS: Checks<GenerateOptions> = {
   ...TEXT_CHECKS,
   ...ANSWER_CHECKS,
+  logitBias: ofType("object"),
   seed: number("an integer", Number.isSafeInteger),
   logprobs: integer(0, 2 ** 31 - 1),
   specialTokens: ofType("boolean"),

@@ -1,6 +1,7 @@
 /** A decoder's tokens as text. */
 import { Prng } from "../base/prng.ts";
 import type { AnswerDefaults } from "./answer_options.ts";
+import { penaltiesOf, withoutPenalties } from "./answer_penalties.ts";
 import type { AnswerOptions } from "./generate_options.ts";
 import type {
   StreamText,
@@ -9,7 +10,7 @@ import type {
   TextSteps,
 } from "./run_texts.ts";
 import { StopStrings } from "./stop_strings.ts";
-import { accepts, type TokenModel } from "./token_inputs.ts";
+import { accepts, checkInput, type TokenModel } from "./token_inputs.ts";
 import { type TokenLogprobs, tokenLogprobs } from "./token_logprobs.ts";
 import type { EncodedText, TextTokenizer } from "./tokenizer.ts";
 
@@ -71,6 +72,8 @@ export class Generation {
   readonly #seeds: Prng;
   /** Whether its requests say how tokens are drawn. */
   readonly #draws: boolean;
+  /** Whether they change its scores. */
+  readonly #penalises: boolean;
   /** Ids that end an answer: those that are named, and those that the model ends with by itself. */
   readonly #lastIds: ReadonlySet<number>;
   /** Those that the model would go on behind. */
@@ -86,8 +89,11 @@ export class Generation {
     this.#options = options;
     this.#seeds = new Prng(options.seed);
     this.#draws = accepts(model, { tokens: [0], temperature: 1 });
+    this.#penalises = accepts(model, { tokens: [0], repetitionPenalty: 2 });
     this.answers = {
-      ...options.answers,
+      ...(this.#penalises
+        ? options.answers
+        : withoutPenalties(options.answers)),
       ...(!this.#draws && { temperature: 0 }),
     };
     const own = model.stop ??
@@ -106,10 +112,17 @@ export class Generation {
     request: Options,
   ): AsyncGenerator<GeneratedPiece, void, undefined> {
     const { temperature = 0, topK = 0, topP = 1, maxTokens } = answer;
+    const penalties = penaltiesOf(answer);
     const isDrawn = temperature > 0;
     if (isDrawn && !this.#draws) {
       throw new TypeError(
         `Model "${this.#model.name}" takes the token of the largest score: its requests have no "temperature"`,
+      );
+    }
+    const [penalty] = Object.keys(penalties);
+    if (penalty !== undefined && !this.#penalises) {
+      throw new TypeError(
+        `Model "${this.#model.name}" takes its scores as they are: its requests have no "${penalty}", which decoders of files have with their option "penalties"`,
       );
     }
     if (answer.logprobs !== undefined && !this.#model.outputs?.["scores"]) {
@@ -124,7 +137,11 @@ export class Generation {
         maxSteps: Math.min(maxTokens, this.#stepsLeft(prompt)),
       }),
       ...(isDrawn && { temperature, topK, topP, seed }),
+      ...(isDrawn && answer.minP !== undefined && { minP: answer.minP }),
+      ...penalties,
     };
+    // What ids there are the model knows; before anything is answered.
+    if (penalty !== undefined) checkInput(this.#model, input);
     return this.#pieces(() => stream(input, request), prompt, answer, seed);
   }
 

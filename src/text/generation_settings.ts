@@ -26,16 +26,16 @@ const ANSWERS: Readonly<Record<string, keyof AnswerDefaults>> = {
   temperature: "temperature",
   top_k: "topK",
   top_p: "topP",
+  min_p: "minP",
+  repetition_penalty: "repetitionPenalty",
   stop_strings: "stop",
 };
 
 /** What is not computed, and the value that asks for nothing. Source: transformers, `GenerationConfig`. */
 const UNREAD: Readonly<Record<string, unknown>> = {
-  min_p: 0,
   typical_p: 1,
   epsilon_cutoff: 0,
   eta_cutoff: 0,
-  repetition_penalty: 1,
   encoder_repetition_penalty: 1,
   no_repeat_ngram_size: 0,
   encoder_no_repeat_ngram_size: 0,
@@ -68,11 +68,11 @@ const UNREAD: Readonly<Record<string, unknown>> = {
  * import assert from "node:assert/strict";
  * import { generationSettings } from "@shoal/core/text";
  *
- * const file = { do_sample: true, temperature: 0.6, top_p: 0.95, repetition_penalty: 1.05 };
+ * const file = { do_sample: true, temperature: 0.6, repetition_penalty: 1.05, num_beams: 4 };
  * assert.deepEqual(generationSettings(file), {
- *   answers: { temperature: 0.6, topP: 0.95 },
+ *   answers: { temperature: 0.6, repetitionPenalty: 1.05 },
  *   banned: [],
- *   unread: ["repetition_penalty 1.05"],
+ *   unread: ["num_beams 4"],
  * });
  * ```
  */

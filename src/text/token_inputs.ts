@@ -123,11 +123,16 @@ export class TokenInputs {
   }
 }
 
+/** @throws what the model says of an input that it does not take */
+export function checkInput(model: Model, input: unknown): void {
+  const check: (input: unknown) => void = model.check;
+  check.call(model, input);
+}
+
 /** Whether a model takes such an input. */
 export function accepts(model: Model, input: unknown): boolean {
-  const check: (input: unknown) => void = model.check;
   try {
-    check.call(model, input);
+    checkInput(model, input);
     return true;
   } catch {
     return false;

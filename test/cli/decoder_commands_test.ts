@@ -75,7 +75,9 @@ Deno.test("inspect and run take a file that is one step of a decoder", async () 
       assert.equal(code, 0, err);
       return JSON.parse(out).tokens.data;
     };
-    const model = await loadOnnx(file, { decoder: { sample: true } });
+    const model = await loadOnnx(file, {
+      decoder: { sample: true, penalties: true },
+    });
     const drawnAs = async (settings: Partial<DecoderInput>) => {
       const engine = await ServingEngine.create({
         models: [model],
@@ -98,6 +100,22 @@ Deno.test("inspect and run take a file that is one step of a decoder", async () 
     assert.deepEqual(await draw(...hot), await drawnAs({ temperature: 9 }));
     assert.notDeepEqual(await draw(...hot), await draw(...hot, "--seed", "8"));
     assert.deepEqual(
+      await draw(...hot, "--min-p", "0.9"),
+      await drawnAs({ temperature: 9, minP: 0.9 }),
+    );
+    const changed = await draw(
+      ...["--repetition-penalty", "1.5", "--presence-penalty", "0.1"],
+      ...["--frequency-penalty", "0.2"],
+    );
+    assert.deepEqual(
+      changed,
+      await drawnAs({
+        ...{ repetitionPenalty: 1.5, presencePenalty: 0.1 },
+        frequencyPenalty: 0.2,
+      }),
+    );
+    assert.notDeepEqual(changed, await draw());
+    assert.deepEqual(
       await draw(...hot, "--top-k", "1"),
       await draw(),
       "the best of one",
@@ -110,6 +128,15 @@ Deno.test("inspect and run take a file that is one step of a decoder", async () 
         [
           ["--tokens", "1", "--temperature", "1", "--top-p", "2"],
           /above 0 and up to 1, got "2"/,
+        ],
+        [["--tokens", "1", "--min-p", "1"], /--min-p is one of --temperature/],
+        [
+          ["--tokens", "1", "--repetition-penalty", "0"],
+          /--repetition-penalty is a number above 0, got "0"/,
+        ],
+        [
+          ["--tokens", "1", "--presence-penalty", "x"],
+          /--presence-penalty is a number that f32 has, got "x"/,
         ],
         [["--tokens", "99"], /tokens\[0\] .* is 99; ids are/],
         [["--tokens", "a"], /each of --tokens/],

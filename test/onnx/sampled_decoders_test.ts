@@ -97,7 +97,7 @@ Deno.test("banned tokens are never chosen", async () => {
 /** Share of each id among draws. */
 function shares(
   scores: readonly number[],
-  [temperature, topK, topP]: readonly [number, number, number],
+  settings: readonly [temperature: number, topK: number, topP: number],
 ): number[] {
   const draws = 4000;
   const prng = new Prng(7);
@@ -107,7 +107,7 @@ function shares(
       "SampleToken",
       [
         plainOf("float32", [scores.length], scores),
-        plainOf("float32", [3], [temperature, topK, topP]),
+        plainOf("float32", [4], [...settings, 0]),
         plainOf("float32", [1], [prng.float()]),
       ],
       new Map(),

@@ -8,17 +8,17 @@ import { propertyRuns } from "../property_runs.ts";
 /** The whole list in order, then as the settings say. */
 function reference(
   scores: Float32Array,
-  [temperature, topK, topP]: Float32Array,
+  [temperature, topK, topP, minP]: Float32Array,
   uniform: number,
 ): number {
   const ids = [...scores.keys()].filter((id) => !Number.isNaN(scores[id]))
     .sort((a, b) => scores[b] - scores[a] || a - b);
   if (ids.length === 0) return 0;
-  const left = ids.slice(0, topK > 0 ? topK : ids.length);
   const most = scores[ids[0]];
-  const weights = left.map((id) =>
+  const weights = ids.slice(0, topK > 0 ? topK : ids.length).map((id) =>
     scores[id] === most ? 1 : Math.exp((scores[id] - most) / temperature)
-  );
+  ).filter((weight) => weight >= minP);
+  const left = ids.slice(0, weights.length);
   const whole = weights.reduce((sum, weight) => sum + weight, 0);
   let [count, kept] = [0, 0];
   while (count < left.length && (count === 0 || kept < topP * whole)) {
@@ -43,16 +43,17 @@ Deno.test("a draw is that of the whole list in order", () => {
     temperature: fc.constantFrom(0.5, 1, 3),
     topK: fc.constantFrom(0, 1, 2, 7, 100),
     topP: fc.constantFrom(1, 0.9, 0.37, 1e-6),
+    minP: fc.constantFrom(0, 0, 0.05, 0.5, 1),
     uniform: fc.double({ min: 0, max: 0.999, noNaN: true }),
   });
   fc.assert(
-    fc.property(given, ({ scores, temperature, topK, topP, uniform }) => {
-      const settings = Float32Array.of(temperature, topK, topP);
+    fc.property(given, ({ scores, temperature, topK, topP, minP, uniform }) => {
+      const settings = Float32Array.of(temperature, topK, topP, minP);
       const [id] = runPlain(
         "SampleToken",
         [
           plainOf("float32", [scores.length], scores),
-          plainOf("float32", [3], [...settings]),
+          plainOf("float32", [4], [...settings]),
           plainOf("float32", [1], [uniform]),
         ],
         new Map(),

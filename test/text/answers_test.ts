@@ -67,6 +67,10 @@ Deno.test("a request is answered as it says, else as its model does", async () =
     );
   }
   const model = await decoder([]);
+  // A model that takes its scores as they are has none of what changes them.
+  const answers = { repetitionPenalty: 2, topK: 3 };
+  const texts = new TextModel(model, tokenizer, { answers });
+  assert.deepEqual(texts.answers, { topK: 3 });
   assert.throws(
     () => new TextModel(model, tokenizer, { answers: { topP: 0 } }),
     /"topP" is above 0 and up to 1, got 0/,

@@ -459,6 +459,10 @@ Deno.test("what cannot be asked is refused by name", () => {
   refused({ temperature: 1 }, /"gpt" takes the token of the largest score/);
   refused({ temperature: -1 }, /"temperature" is at least 0/);
   refused({ topP: 0 }, /"topP" is above 0/);
+  refused({ minP: 2 }, /"minP" is from 0 to 1, got 2/);
+  refused({ repetitionPenalty: 0 }, /"repetitionPenalty" is above 0 in f32/);
+  refused({ presencePenalty: 1 }, /"gpt" .* no "presencePenalty", which/);
+  refused({ logitBias: { 1: 2 } }, /"gpt" .* no "logitBias", which/);
   refused({ stop: [""] }, /"stop\[0\]" is a string that is not empty/);
   refused({ stop: "a" }, /"stop" is an array/);
   refused({ max_tokens: 3 }, /generate\(\) has no option "max_tokens"/);

@@ -143,7 +143,7 @@ Deno.test("classifiers, rerankers and decoders are told by their architecture", 
 
 /** Settings of answers with values that ask for nothing. */
 const NOTHING = {
-  ...{ min_p: 0, typical_p: 1, repetition_penalty: 1, num_beams: 1 },
+  ...{ epsilon_cutoff: 0, typical_p: 1, guidance_scale: 1, num_beams: 1 },
   ...{ no_repeat_ngram_size: 0, bad_words_ids: [], min_length: 0 },
   ...{ begin_suppress_tokens: null, forced_eos_token_id: null },
 };
@@ -157,6 +157,8 @@ Deno.test("a decoder's answers are as generation_config.json says, and what is n
     temperature: anyNumber(fc.double({ min: 0, max: 3, noNaN: true })),
     top_k: anyNumber(fc.integer({ min: -1, max: 100 })),
     top_p: anyNumber(fc.double({ min: 0, max: 1, noNaN: true })),
+    min_p: anyNumber(fc.double({ min: 0, max: 1, noNaN: true })),
+    repetition_penalty: anyNumber(fc.double({ min: 0.1, max: 9, noNaN: true })),
     max_new_tokens: anyNumber(fc.integer({ min: 1, max: 5000 })),
     stop_strings: fc.constantFrom(undefined, [], "a", ["a", "b"]),
     suppress_tokens: fc.constantFrom(undefined, null, [], [3, 4]),
@@ -176,6 +178,8 @@ Deno.test("a decoder's answers are as generation_config.json says, and what is n
     );
     assert.equal(topK, file.top_k === -1 ? 0 : file.top_k);
     assert.equal(topP, file.top_p === 0 ? Number.MIN_VALUE : file.top_p);
+    assert.equal(answers.minP, file.min_p);
+    assert.equal(answers.repetitionPenalty, file.repetition_penalty);
     assert.equal(maxTokens, file.max_new_tokens);
     assert.equal(stop?.join(), file.stop_strings?.toString() || undefined);
     assert.deepEqual(banned, file.suppress_tokens ?? []);

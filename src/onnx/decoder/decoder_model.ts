@@ -1,8 +1,7 @@
 /** A decoder's step, read from a file, as a model whose requests grow token by token. */
 import { checkedOptions } from "../../base/checked_options.ts";
-import { describe } from "../../base/describe.ts";
 import { Prng } from "../../base/prng.ts";
-import { f32, type Operators } from "../../graph/cell_builder.ts";
+import { f32, i32, type Operators } from "../../graph/cell_builder.ts";
 import type { CellGraph, CellNode, Source } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { nodesMaxFor } from "../../graph/nodes_max.ts";
@@ -10,6 +9,7 @@ import type { OutputTypes } from "../../graph/result.ts";
 import type { Value } from "../../graph/operator.ts";
 import { checkKeys, checkObject, readTokens } from "../../models/checks.ts";
 import { BEHIND_PROMPT, readMaxSteps } from "../../models/seq2seq_input.ts";
+import { historyOf, PENALTIES, penaltyRow } from "../../plain/penalties.ts";
 import { runPlain } from "../../plain/registry.ts";
 import { constantTensors, type GivenConstants } from "../given_constants.ts";
 import { elementCount, tensor } from "../../tensor/tensor.ts";
@@ -32,6 +32,14 @@ import { plainNotes } from "../plain_notes.ts";
 import type { GivenSizes } from "../sizes.ts";
 import { EncoderCell } from "./encoder_cell.ts";
 import { withConstants } from "./constants.ts";
+import {
+  DRAW_FIELDS,
+  type DrawInput,
+  PENALTY_FIELDS,
+  type PenaltyInput,
+  readDraws,
+  SETTINGS,
+} from "./draws.ts";
 import { checkedDecoder, type DecoderOptions } from "./options.ts";
 import {
   type DecoderStep,
@@ -42,7 +50,7 @@ import {
 } from "./decoder_step.ts";
 
 /** What a request to a decoder that was read from a file brings. */
-export interface DecoderInput {
+export interface DecoderInput extends DrawInput, PenaltyInput {
   /** Ids that the answer follows, at least one. */
   readonly tokens: ArrayLike<number>;
   /** Most steps; default: `stepsMax`, or as many as there are positions left. */
@@ -52,14 +60,6 @@ export interface DecoderInput {
    * positions as it saw.
    */
   readonly inputs?: OnnxInput;
-  /** What scores are divided by; 0, the default: the token of the largest score. With the option `sample`. */
-  readonly temperature?: number;
-  /** Draw from so many tokens of the largest scores; default 0: from all. With the option `sample`. */
-  readonly topK?: number;
-  /** Draw from the fewest tokens that have this share of the whole; default 1. With the option `sample`. */
-  readonly topP?: number;
-  /** Where the draws begin, an integer; default 0. With the option `sample`. */
-  readonly seed?: number;
 }
 
 /** Results of decoders. */
@@ -83,6 +83,8 @@ export interface OnnxDecoder
   readonly stop: readonly number[];
   /** Whether requests may say how tokens are drawn. */
   readonly isSampled: boolean;
+  /** Whether requests may change scores. */
+  readonly isPenalised: boolean;
   /** What is not as in the file, and what runs in plain TypeScript, in sentences. */
   readonly notes: readonly string[];
 }
@@ -99,9 +101,6 @@ export interface DecoderModelOptions extends GivenSizes {
 
 /** What is added to scores of tokens that are never chosen. */
 const BANNED = -1e30;
-
-/** Settings of a draw: temperature, topK, topP. */
-const SETTINGS = 3;
 
 /** Of the options of a decoder. */
 export const DECODER_CHECKS = {
@@ -150,6 +149,9 @@ class Decoder {
   readonly #isRagged: boolean;
   readonly #specs: readonly InputSpec[];
   readonly #isSampled: boolean;
+  readonly #isPenalised: boolean;
+  /** Whether tokens are taken by SampleToken: one of the two. */
+  readonly #draws: boolean;
 
   constructor(
     readonly name: string,
@@ -161,7 +163,9 @@ class Decoder {
     for (const { input, initial } of states) {
       if (initial) checkInputs(name, [this.#spec(input)], { [input]: initial });
     }
+    this.#isPenalised = options.penalties ?? false;
     this.#isSampled = options.sample ?? false;
+    this.#draws = this.#isSampled || this.#isPenalised;
     this.#isRagged = states.length + others.length === 0;
     this.#specs = [...states.map(({ input }) => input), ...others].map(
       (name) => this.#spec(name),
@@ -193,11 +197,18 @@ class Decoder {
     this.#step = this.#lower(`${name}/step`, [step.logits, ...stateNames], {
       ...frame,
       ...{ phase: "decoder", recurrent: true, priority: 1 },
-      inputs: this.#isSampled ? { settings: f32(SETTINGS), draw: f32(1) } : {},
+      inputs: {
+        ...(this.#draws && { settings: f32(SETTINGS), draw: f32(1) }),
+        ...(this.#isPenalised && {
+          history: i32(positionsMax),
+          penalties: f32(PENALTIES),
+        }),
+      },
       outputs: (op, result, inputs) => {
-        const next = this.#next(op, result(step.logits), inputs);
+        const [next, history] = this.#next(op, result(step.logits), inputs);
         return {
           next,
+          ...(history && { history }),
           ...(options.scores && {
             scores: op.Reshape(result(step.logits), [step.vocabulary]),
           }),
@@ -236,9 +247,9 @@ class Decoder {
   #next(
     op: Operators,
     logits: Value,
-    { settings, draw }: Readonly<Record<string, Value>>,
-  ): Value {
-    const { vocabulary } = this.step;
+    { settings, draw, history, penalties }: Readonly<Record<string, Value>>,
+  ): [next: Value, history?: Value] {
+    const { vocabulary, positionsMax } = this.step;
     const { banned = [] } = this.options;
     let scores = logits;
     if (banned.length > 0) {
@@ -249,15 +260,21 @@ class Decoder {
         op.Constant(tensor([vocabulary], data)),
       );
     }
-    if (!this.#isSampled) return op.Reshape(op.ArgMax(scores), []);
-    const [next] = op.Plain({
+    if (!this.#draws) return [op.Reshape(op.ArgMax(scores), [])];
+    const drawn = [op.Reshape(scores, [vocabulary]), settings, draw];
+    const [next, after] = op.Plain({
       name: "SampleToken",
       opset: 1,
-      inputs: [op.Reshape(scores, [vocabulary]), settings, draw],
-      outputs: [{ dtype: "i32", dims: [] }],
+      inputs: this.#isPenalised ? [...drawn, history, penalties] : drawn,
+      outputs: [
+        { dtype: "i32", dims: [] },
+        ...(this.#isPenalised
+          ? [{ dtype: "i32", dims: [positionsMax] } as const]
+          : []),
+      ],
       run: runPlain,
     });
-    return next;
+    return [next, after];
   }
 
   /** 1 where a token is one that ends a request: the second of two numbers is the larger one. */
@@ -285,6 +302,7 @@ class Decoder {
       vocabulary: step.vocabulary,
       stop: this.options.stop ?? [],
       isSampled: this.#isSampled,
+      isPenalised: this.#isPenalised,
       notes: [
         ...notes,
         ...step.notes,
@@ -306,7 +324,8 @@ class Decoder {
     checkObject(name, input);
     checkKeys(name, input, [
       ...["tokens", "maxSteps", "inputs"],
-      ...(this.#isSampled ? ["temperature", "topK", "topP", "seed"] : []),
+      ...(this.#isSampled ? DRAW_FIELDS : []),
+      ...(this.#isPenalised ? PENALTY_FIELDS : []),
     ]);
     const tokens = readTokens(
       name,
@@ -332,54 +351,27 @@ class Decoder {
       ),
       given,
     );
-    const number = (
-      field: string,
-      absent: number,
-      what: string,
-      holds: (value: number) => boolean,
-    ): number => {
-      const value = input[field] ?? absent;
-      if (typeof value === "number" && holds(value)) return value;
-      throw new RangeError(
-        `"${field}" of a request to "${name}" is ${what}, got ${
-          describe(value)
-        }`,
-      );
-    };
-    return {
-      tokens,
-      steps,
-      given,
-      settings: [
-        number("temperature", 0, "at least 0", (t) => t >= 0 && t < Infinity),
-        number(
-          "topK",
-          0,
-          "a whole number",
-          (k) => Number.isSafeInteger(k) && k >= 0,
-        ),
-        number("topP", 1, "above 0 and up to 1", (p) => p > 0 && p <= 1),
-      ],
-      seed: number(
-        "seed",
-        0,
-        "an integer of less than 2^53",
-        Number.isSafeInteger,
-      ),
-    };
+    const draws = readDraws(name, input, this.step.vocabulary);
+    return { tokens, steps, given, ...draws };
   }
 
   #unfold(input: DecoderInput, graph: CellGraph): void {
-    const { tokens, steps, given, settings, seed } = this.#read(input);
+    const { tokens, steps, given, settings, seed, penalties } = this.#read(
+      input,
+    );
     const { length } = tokens;
     const last = length - 1;
     const ids = graph.ids(tokens);
     graph.ids(Array.from({ length: last + steps }, (_, i) => i));
-    if (this.#isSampled) {
+    if (this.#draws) {
       graph.rows(settings);
       // Forked: first draws of seeds that are near each other are, too.
       const draws = new Prng(seed).fork("draws");
       graph.rows(Array.from({ length: steps }, () => draws.float()));
+    }
+    if (this.#isPenalised) {
+      graph.data(penaltyRow(penalties, length));
+      graph.data(historyOf(tokens, this.step.positionsMax));
     }
     const seen = this.#encoder?.length(given) ?? 0;
     this.#step.cell.caches.forEach((cache, i) => {
@@ -449,10 +441,17 @@ class Decoder {
       before,
       data,
     );
-    if (this.#isSampled) {
+    if (this.#draws) {
       const [ids, , settings, draws] = graph.inputs;
       inputs["settings"] = graph.row(settings, 0, SETTINGS);
       inputs["draw"] = graph.row(draws, position - ids.data.length + 1, 1);
+    }
+    if (this.#isPenalised) {
+      const [, , , , penalties, prompt] = graph.inputs;
+      inputs["penalties"] = graph.row(penalties, 0, PENALTIES);
+      inputs["history"] = data
+        ? graph.row(prompt, 0, this.step.positionsMax)
+        : graph.output(before!, "history");
     }
     const node = graph.node(this.#step.cell, inputs, {
       caches: this.#caches(graph),

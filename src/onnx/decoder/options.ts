@@ -38,10 +38,16 @@ export interface DecoderOptions {
   /** Most steps of a request that names no limit; default: as many as there are positions. */
   readonly stepsMax?: number;
   /**
-   * Whether requests may say how tokens are drawn (`temperature`, `topK`, `topP`, `seed`); default false: the token of
-   * the largest score, the lowest id of equal ones.
+   * Whether requests may say how tokens are drawn (`temperature`, `topK`, `topP`, `minP`, `seed`); default false: the
+   * token of the largest score, the lowest id of equal ones.
    */
   readonly sample?: boolean;
+  /**
+   * Whether requests may change scores, of tokens that are drawn or not (`repetitionPenalty`, `presencePenalty`,
+   * `frequencyPenalty`, `logitBias`); each then hands its tokens on from step to step, 4 bytes for each of
+   * `positionsMax`. Default false.
+   */
+  readonly penalties?: boolean;
   /** Whether a request also gets the scores of every step, result `scores`; default false. */
   readonly scores?: boolean;
 }
@@ -68,6 +74,7 @@ const CHECKS: Checks<DecoderOptions> = {
   positionsMax: integer(1, POSITIONS_MAX),
   stepsMax: positiveInteger,
   sample: ofType("boolean"),
+  penalties: ofType("boolean"),
   scores: ofType("boolean"),
 };
 

@@ -23,13 +23,22 @@ const SETTINGS = [
   ["temperature", "temperature", "f32"],
   ["top_k", "topK", "i32"],
   ["top_p", "topP", "f32"],
+  ["min_p", "minP", "f32"],
   ["seed", "seed", "i64"],
+] as const;
+
+/** What changes scores. */
+const PENALTIES = [
+  ["repetition_penalty", "repetitionPenalty", "f32"],
+  ["presence_penalty", "presencePenalty", "f32"],
+  ["frequency_penalty", "frequencyPenalty", "f32"],
 ] as const;
 
 /**
  * Serves a decoder that `loadOnnx` made: an input "tokens" of INT32, the prompt; besides, all of one element or of the
  * file's shapes and none required but what an encoder saw, "max_steps", where tokens are drawn "temperature", "top_k",
- * "top_p" and "seed", and the file's own inputs and states. Output "tokens" has an id for each step.
+ * "top_p", "min_p" and "seed", where scores change "repetition_penalty", "presence_penalty" and "frequency_penalty", and
+ * the file's own inputs and states. Output "tokens" has an id for each step.
  * @throws TypeError on an option that there is not; RangeError on a type that an input or output cannot have
  *
  * @example
@@ -47,7 +56,10 @@ export function servedDecoder(
   const options = servedOptions(given);
   const { name, version = "1", platform = "onnx_onnxv1", config = {} } =
     options;
-  const settings = model.isSampled ? SETTINGS : [];
+  const settings = [
+    ...(model.isSampled ? SETTINGS : []),
+    ...(model.isPenalised ? PENALTIES : []),
+  ];
   const typed = (name: string, dtype: Dtype) => ({
     name,
     datatype: wireType(name, dtype, options),

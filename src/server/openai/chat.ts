@@ -4,6 +4,7 @@ import { HttpError } from "../http/http_error.ts";
 import type { Context } from "../http/route.ts";
 import { chatRequest } from "./chat_request.ts";
 import { CHAT } from "./completion_forms.ts";
+import { drawingOf } from "./drawing.ts";
 import { modelOf } from "./model.ts";
 import { respond } from "./respond.ts";
 
@@ -35,10 +36,7 @@ export async function chat(context: Context): Promise<Response> {
     prompts: [prompt],
     choices: request.n,
     maxTokens: request.max_completion_tokens ?? request.max_tokens,
-    stop: request.stop,
-    temperature: request.temperature,
-    topP: request.top_p,
-    topK: request.top_k,
+    drawing: drawingOf(request),
     seed: request.seed,
     logprobs: request.logprobs ? request.top_logprobs ?? 0 : undefined,
     addSpecialTokens: false,

@@ -2,6 +2,7 @@
 import type { Context } from "../http/route.ts";
 import { COMPLETION } from "./completion_forms.ts";
 import { completionsRequest } from "./completions_request.ts";
+import { drawingOf } from "./drawing.ts";
 import { modelOf } from "./model.ts";
 import { respond } from "./respond.ts";
 
@@ -13,10 +14,7 @@ export async function completions(context: Context): Promise<Response> {
     prompts: request.prompt,
     choices: request.n,
     maxTokens: request.max_tokens,
-    stop: request.stop,
-    temperature: request.temperature,
-    topP: request.top_p,
-    topK: request.top_k,
+    drawing: drawingOf(request),
     seed: request.seed,
     logprobs: request.logprobs,
     addSpecialTokens: true,

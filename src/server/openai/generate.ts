@@ -8,6 +8,7 @@ import type { Context } from "../http/route.ts";
 import type { ServedText } from "../texts/served_text.ts";
 import { asInputError, textRunners } from "../texts/text_request.ts";
 import type { Generated, GeneratedPiece } from "./answers.ts";
+import type { Drawing } from "./drawing.ts";
 
 /** What is asked of a model. */
 export interface Asked {
@@ -16,11 +17,8 @@ export interface Asked {
   readonly choices: number;
   /** Most tokens of an answer; undefined: as many as there is room for. */
   readonly maxTokens: number | undefined;
-  readonly stop: readonly string[] | undefined;
-  /** Undefined, as what follows: as the model says; or else 1, OpenAI's default. */
-  readonly temperature: number | undefined;
-  readonly topP: number | undefined;
-  readonly topK: number | undefined;
+  /** Without a temperature it is as the model says; or else 1, OpenAI's default. */
+  readonly drawing: Drawing;
   readonly seed: number | undefined;
   /** Whether it is told how likely tokens were, and how many others are with each. */
   readonly logprobs: number | undefined;
@@ -44,7 +42,7 @@ export function generate(
   const { text } = served;
   const { stream } = textRunners(context, served);
   const { prompts, choices, maxTokens, seed, addSpecialTokens, echo } = asked;
-  const drawing = drawingOf(served, asked);
+  const temperature = text.answers.temperature ?? 1;
   try {
     const counts = prompts.map((prompt) =>
       text.encode(prompt, { addSpecialTokens }).ids.length
@@ -54,10 +52,9 @@ export function generate(
         const options: GenerateOptions<HostRunOptions> = {
           request: { signal },
           addSpecialTokens,
-          ...(asked.stop && { stop: asked.stop }),
           ...(asked.logprobs !== undefined && { logprobs: asked.logprobs }),
           ...(maxTokens !== undefined && { maxTokens }),
-          ...drawing,
+          ...{ temperature, ...asked.drawing },
           // Answers to one prompt are drawn apart, and the same ones each time.
           ...(seed !== undefined && { seed: seed + choice }),
         };
@@ -75,20 +72,6 @@ export function generate(
   } catch (error) {
     throw asInputError(error);
   }
-}
-
-/** How tokens are drawn, as far as the model does not say: at OpenAI's default, if it draws any. */
-function drawingOf(
-  { text }: ServedText,
-  { temperature, topP, topK }: Asked,
-): Pick<GenerateOptions, "temperature" | "topP" | "topK"> {
-  return {
-    temperature: temperature ?? text.answers.temperature ?? 1,
-    // OpenAI takes 0, which keeps one token.
-    ...(topP !== undefined && { topP: Math.max(topP, Number.MIN_VALUE) }),
-    // vLLM's word for all is -1.
-    ...(topK !== undefined && { topK: Math.max(topK, 0) }),
-  };
 }
 
 /** An answer, behind what it begins with. */

@@ -1,18 +1,21 @@
 /**
  * What completions and chat completions have in common (OpenAI's OpenAPI document, `CreateCompletionRequest` and
- * `CreateChatCompletionRequest`). `top_k` is not OpenAI's; other servers of this protocol take it under that name,
- * and 0 or -1 for all tokens.
+ * `CreateChatCompletionRequest`). `top_k`, `min_p` and `repetition_penalty` are not OpenAI's; other servers of this
+ * protocol take them under these names, and a `top_k` of 0 or -1 for all tokens.
  */
+import { isPositiveFloat32 } from "../../base/float32.ts";
 import {
   FieldError,
   flag,
   ignored,
   integer,
+  invalid,
   list,
   number,
   object,
   optional,
   type Read,
+  record,
   text,
   unsupported,
   withDefault,
@@ -40,7 +43,16 @@ const streamOptions = object("stream_options", {
   include_obfuscation: unsupported("no characters are added", false),
 });
 
-const NO_PENALTIES = "tokens are drawn from what the model says";
+/** What is lost for having been there, as in OpenAI's document. */
+const penalty = optional(number(-2, 2));
+
+/** What is added to scores, as in OpenAI's document; which ids there are the model says. */
+const logitBias = record(number(-100, 100));
+
+const aboveZero: Read<number> = (value) => {
+  if (typeof value === "number" && isPositiveFloat32(value)) return value;
+  throw invalid("a number above 0", value);
+};
 
 /** Fields of both. */
 export const generationFields = {
@@ -53,9 +65,11 @@ export const generationFields = {
   stop: optional(stop),
   stream: withDefault(flag, false),
   stream_options: optional(streamOptions),
-  frequency_penalty: unsupported(NO_PENALTIES, 0),
-  presence_penalty: unsupported(NO_PENALTIES, 0),
-  logit_bias: unsupported(NO_PENALTIES, {}),
+  min_p: optional(number(0, 1)),
+  frequency_penalty: penalty,
+  presence_penalty: penalty,
+  repetition_penalty: optional(aboveZero),
+  logit_bias: optional(logitBias),
   user: ignored,
 } as const;
 

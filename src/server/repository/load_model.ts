@@ -208,11 +208,15 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     temperature,
     top_k,
     top_p,
+    min_p,
+    repetition_penalty,
     max_new_tokens,
     ...own
   } = settings.text ?? {};
   const eosIds = eos_ids ?? eosIdsOf(text, tokenizer);
-  const answers = { temperature, top_k, top_p, max_new_tokens };
+  const answers = {
+    ...{ temperature, top_k, top_p, min_p, repetition_penalty, max_new_tokens },
+  };
   const isEmbedding = (settings.kind ?? kind ?? "embedding") === "embedding";
   const model = new TextModel(tokenModel, tokenizer, {
     ...read,
@@ -447,8 +451,10 @@ function decoderOptions(
     ...(stop && { stop }),
     ...(text.banned.length > 0 && { banned: text.banned }),
     ...(positionsMax !== undefined && { positionsMax }),
-    // Whoever serves text lets clients say how tokens are drawn.
-    ...(text.kind === "decoder" && { sample: true }),
+    // Whoever serves text lets clients say how tokens are drawn, unless its settings have none drawn.
+    ...(text.kind === "decoder" && {
+      ...{ sample: true, penalties: decoder.sample ?? true },
+    }),
     ...named,
     ...(steps_max !== undefined && { stepsMax: steps_max }),
   };

@@ -83,6 +83,7 @@ export const MODEL_SETTINGS = z.strictObject({
     positions_max: size.optional(),
     steps_max: size.optional(),
     sample: z.boolean().optional(),
+    penalties: z.boolean().optional(),
     scores: z.boolean().optional(),
   }).optional().describe(
     "Makes it a decoder that the file has one step of, see docs/onnx.md",
@@ -107,6 +108,8 @@ export const MODEL_SETTINGS = z.strictObject({
     temperature: z.number().min(0).optional(),
     top_k: z.int().min(0).max(2 ** 31 - 1).optional(),
     top_p: z.number().gt(0).max(1).optional(),
+    min_p: z.number().min(0).max(1).optional(),
+    repetition_penalty: z.number().gt(0).optional(),
     max_new_tokens: size.optional(),
     default_prompt_name: z.string().nullable().optional().describe(
       "Which prompt is in front of texts that are embedded, unless a request names one; null: none",

@@ -199,6 +199,17 @@ export function object<Readers extends Readonly<Record<string, Read<unknown>>>>(
   };
 }
 
+/** An object of values that `read` reads, whatever they are called. */
+export function record<T>(read: Read<T>): Read<Readonly<Record<string, T>>> {
+  return (value) =>
+    Object.fromEntries(
+      Object.entries(anObject(value)).map(([name, each]) => [
+        name,
+        part(read, each, name),
+      ]),
+    );
+}
+
 /** One field of an object. @throws FieldError with its name in its path */
 export function fieldOf<T>(
   given: Readonly<Record<string, unknown>>,

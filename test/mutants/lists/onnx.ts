@@ -8,6 +8,7 @@ const FOURIER = "test/onnx/fourier_conv_test.ts";
 const FOUND = "test/onnx/cut_found_test.ts";
 const FUSED = "test/onnx/fused_models_test.ts";
 const LOOPS = "test/onnx/loop_cells_test.ts";
+const PENALISED = "test/onnx/penalised_decoders_test.ts";
 const QUANTIZED_LSTM = "test/onnx/quantized_lstm_test.ts";
 const SIMPLIFY = "test/onnx/simplify_test.ts";
 const SOURCE = "test/onnx/source_test.ts";
@@ -88,6 +89,38 @@ export const MUTANTS: MutantList = [
     to: "new Prng(seed)",
     tests: ["test/onnx/sampled_decoders_test.ts"],
     why: "seeds in a row draw first tokens apart",
+  },
+  {
+    id: "onnx.history-of-answer",
+    file: "src/onnx/decoder/decoder_model.ts",
+    from: ': graph.output(before!, "history");',
+    to: ": graph.row(prompt, 0, this.step.positionsMax);",
+    tests: [PENALISED],
+    why: "what was drawn is among the tokens that lose",
+  },
+  {
+    id: "onnx.penalty-of-prompt",
+    file: "src/plain/penalties.ts",
+    from: "(at < promptTokens ? 0 : 1)",
+    to: "1",
+    tests: [PENALISED],
+    why: "presence and frequency are of the answer alone",
+  },
+  {
+    id: "onnx.penalty-by-sign",
+    file: "src/plain/penalties.ts",
+    from: "score > 0 ? score / repetition : score * repetition",
+    to: "score / repetition",
+    tests: [PENALISED],
+    why: "a score below 0 loses by being multiplied",
+  },
+  {
+    id: "onnx.least-share",
+    file: "src/plain/sample_token.ts",
+    from: "weightOf(id) >= minP",
+    to: "weightOf(id) >= 0",
+    tests: ["test/plain/sample_token_test.ts"],
+    why: "who is less likely than minP is not drawn",
   },
   {
     id: "onnx.passed-on-type",

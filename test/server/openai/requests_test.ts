@@ -58,9 +58,6 @@ Deno.test("completions refuse by name what would change an answer and is not don
   const asked: Record<string, unknown> = {
     best_of: 2,
     suffix: "x",
-    frequency_penalty: 0.5,
-    presence_penalty: 0.5,
-    logit_bias: { 5: 1 },
   };
   for (const [field, value] of Object.entries(asked)) {
     assert.throws(() => completionsRequest({ ...request, [field]: value }), {
@@ -76,9 +73,6 @@ Deno.test("completions refuse by name what would change an answer and is not don
       ...request,
       best_of: 1,
       suffix: "",
-      frequency_penalty: 0,
-      presence_penalty: 0,
-      logit_bias: {},
     })
   );
   // As many as are returned are no choice of the best.
@@ -87,10 +81,44 @@ Deno.test("completions refuse by name what would change an answer and is not don
     () => completionsRequest({ ...request, n: 2, best_of: 3 }),
     { field: "best_of", fault: "unsupported" },
   );
-  assert.throws(() => completionsRequest({ ...request, min_p: 0.1 }), {
-    field: "min_p",
+  assert.throws(() => completionsRequest({ ...request, typical_p: 0.1 }), {
+    field: "typical_p",
     fault: "unknown",
   });
+});
+
+Deno.test("what changes scores is within OpenAI's bounds, or vLLM's", () => {
+  const request = { ...MODEL, prompt: "a" };
+  const good: Record<string, readonly unknown[]> = {
+    frequency_penalty: [-2, 0, 2, null],
+    presence_penalty: [-2, 0, 2, null],
+    repetition_penalty: [0.1, 1, 7, null],
+    min_p: [0, 1, null],
+    logit_bias: [{}, { 5: -100, 6: 100 }, null],
+  };
+  const bad: Record<string, readonly unknown[]> = {
+    frequency_penalty: [-2.1, 3, "1"],
+    presence_penalty: [-2.1, 3, "1"],
+    repetition_penalty: [0, -1, 1e-60, "1"],
+    min_p: [-0.1, 2],
+    logit_bias: [[1], "x", 3],
+  };
+  for (const [field, values] of Object.entries(good)) {
+    for (const value of values) {
+      completionsRequest({ ...request, [field]: value });
+    }
+    for (const value of bad[field]) {
+      assert.throws(
+        () => completionsRequest({ ...request, [field]: value }),
+        { field, fault: "invalid" },
+        `${field} ${value}`,
+      );
+    }
+  }
+  assert.throws(
+    () => completionsRequest({ ...request, logit_bias: { 5: 101 } }),
+    { field: "logit_bias.5", fault: "invalid" },
+  );
 });
 
 Deno.test("completions take four stop strings, none of them empty", () => {

@@ -111,6 +111,13 @@ Deno.test("answers are drawn as a folder's generation_config.json says, unless i
       generation: { do_sample: true, temperature: null, top_k: -1 },
     });
     writeDecoder(folder, "greedy", { generation: greedy });
+    writeDecoder(folder, "unlike", {
+      generation: { ...greedy, repetition_penalty: 4, min_p: 0.6 },
+    });
+    writeDecoder(folder, "like", {
+      generation: { ...greedy, repetition_penalty: 4, min_p: 0.6 },
+      settings: { text: { repetition_penalty: 1, min_p: 0 } },
+    });
     writeDecoder(folder, "settings", { generation: drawn, settings });
     writeDecoder(folder, "drawless", {
       generation: drawn,
@@ -129,6 +136,12 @@ Deno.test("answers are drawn as a folder's generation_config.json says, unless i
       ["unsaid", {}, { temperature: 1 }],
       ["greedy", {}, { temperature: 0 }],
       ["greedy", { temperature: 1 }, { temperature: 1 }],
+      ["unlike", {}, { temperature: 0, repetition_penalty: 4 }],
+      [
+        ...["unlike", { temperature: 2, repetition_penalty: 1 }] as const,
+        { temperature: 2, min_p: 0.6 },
+      ],
+      ["like", { temperature: 2 }, { temperature: 2 }],
       ["settings", {}, { temperature: 1.5 }],
       ["drawless", {}, { temperature: 0 }],
     ];
@@ -204,7 +217,7 @@ Deno.test("answers are as long as a folder says, end with its stop strings, and 
 
 Deno.test("what a folder says of answers and is not computed is told, and what cannot be is refused", async () => {
   const generation = {
-    ...{ repetition_penalty: 1.1, min_p: 0, num_beams: 1, typical_p: null },
+    ...{ num_beams: 3, guidance_scale: 1, typical_p: null, min_p: 0.1 },
     ...{ begin_suppress_tokens: [3], bad_words_ids: [] },
   };
   await withFolder((folder) => {
@@ -225,7 +238,7 @@ Deno.test("what a folder says of answers and is not computed is told, and what c
     );
     assert.deepEqual(notes, [[
       "told",
-      "answers are drawn without what generation_config.json has besides: repetition_penalty 1.1, begin_suppress_tokens [3]",
+      "answers are drawn without what generation_config.json has besides: begin_suppress_tokens [3], num_beams 3",
     ]]);
   });
 });

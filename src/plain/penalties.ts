@@ -1,0 +1,96 @@
+/**
+ * What scores of tokens lose for having been there, and what a request adds to them.
+ * Source: vLLM, `apply_penalties`, and its order: what is added, `repetition` (Keskar et al., arXiv:1909.05858, section
+ * 4.1, by sign as transformers have it), then `frequency` and `presence` (OpenAI).
+ */
+
+/** What a request says of its scores. */
+export interface Penalties {
+  /** Scores above 0 of tokens of prompt and answer are divided by it, others multiplied; 1: nothing changes. */
+  readonly repetition: number;
+  /** What scores of the answer's tokens lose. */
+  readonly presence: number;
+  /** What they lose for each time. */
+  readonly frequency: number;
+  /** What is added, by the token's id; at most `BIASES_MAX`. */
+  readonly biases: readonly (readonly [id: number, added: number])[];
+}
+
+/** Most tokens whose scores a request adds to. */
+export const BIASES_MAX = 300;
+
+/** Tokens of a history that were not drawn yet, and ids of biases that are none. */
+const NONE = -1;
+
+/** Places of a row before ids and biases in turns. */
+const HEAD = 4;
+
+/** Floats of a request's row. */
+export const PENALTIES = HEAD + 2 * BIASES_MAX;
+
+/** A request's row: `repetition`, `presence`, `frequency`, tokens of its prompt, then ids and what they get. */
+export function penaltyRow(
+  { repetition, presence, frequency, biases }: Penalties,
+  promptTokens: number,
+): Float32Array {
+  const row = new Float32Array(PENALTIES).fill(NONE);
+  row.set([repetition, presence, frequency, promptTokens, ...biases.flat()]);
+  return row;
+}
+
+/** Tokens so far, of at most `most`: those of the prompt. */
+export function historyOf(prompt: Int32Array, most: number): Int32Array {
+  const history = new Int32Array(most).fill(NONE);
+  history.set(prompt);
+  return history;
+}
+
+/** A history and one more token; the last one has no place where all positions are taken, and nobody reads it. */
+export function withToken(history: Int32Array, id: number): Int32Array {
+  const made = history.slice();
+  const end = made.indexOf(NONE);
+  if (end >= 0) made[end] = id;
+  return made;
+}
+
+/** Scores as a request has them, in f64 and rounded once; the given ones where it changes nothing. */
+export function penalised(
+  scores: Float32Array,
+  history: Int32Array,
+  row: Float32Array,
+): Float32Array {
+  const [repetition, presence, frequency, promptTokens] = row;
+  const isAdded = row[HEAD] !== NONE;
+  const isLost = repetition !== 1 || presence !== 0 || frequency !== 0;
+  if (!isAdded && !isLost) return scores;
+  const exact = new Map<number, number>();
+  for (let at = HEAD; at < row.length && row[at] !== NONE; at += 2) {
+    exact.set(row[at], scores[row[at]] + row[at + 1]);
+  }
+  if (isLost) {
+    for (const [id, times] of timesOf(history, promptTokens)) {
+      // Tables that tokens are looked up in may be longer than scores are.
+      if (id >= scores.length) continue;
+      const score = exact.get(id) ?? scores[id];
+      const left = score > 0 ? score / repetition : score * repetition;
+      const lost = times > 0 ? frequency * times + presence : 0;
+      exact.set(id, left - lost);
+    }
+  }
+  const made = scores.slice();
+  for (const [id, score] of exact) made[id] = score;
+  return made;
+}
+
+/** How often tokens of a history are in the answer; 0: in the prompt alone. */
+function timesOf(
+  history: Int32Array,
+  promptTokens: number,
+): Map<number, number> {
+  const times = new Map<number, number>();
+  for (let at = 0; at < history.length && history[at] !== NONE; at++) {
+    const id = history[at];
+    times.set(id, (times.get(id) ?? 0) + (at < promptTokens ? 0 : 1));
+  }
+  return times;
+}

@@ -1,0 +1,178 @@
+/** Scores that requests change: the same tokens in every batch, and those that a naive reading of the rules takes. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import type { DecoderInput } from "../../src/onnx/decoder/decoder_model.ts";
+import { loadOnnx } from "../../src/onnx/load.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { ask } from "../engine/ask.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { runRequests } from "../run_requests.ts";
+import { BATCHING } from "./batching.ts";
+import { tinyDecoder } from "./decoder_files.ts";
+
+const VOCABULARY = 17;
+const POSITIONS = 30;
+
+const FILE = tinyDecoder({
+  ...{ shared: "no", mask: "input", scale: "scores", positions: "table" },
+  ...{ layers: 1, heads: 2, size: 4, vocabulary: VOCABULARY, seed: 11 },
+});
+
+const DECODER = { positionsMax: POSITIONS, sample: true, penalties: true };
+
+const load = (more: object = {}) =>
+  loadOnnx(FILE, { decoder: { ...DECODER, ...more } });
+
+const anyRequest: fc.Arbitrary<DecoderInput> = fc.record({
+  tokens: fc.array(fc.nat(VOCABULARY - 1), { minLength: 1, maxLength: 6 }),
+  repetitionPenalty: fc.constantFrom(1, 1.1, 2, 0.5),
+  presencePenalty: fc.constantFrom(0, 0.5, -0.3),
+  frequencyPenalty: fc.constantFrom(0, 0.25, -0.1),
+  logitBias: fc.dictionary(
+    fc.nat(VOCABULARY - 1).map(String),
+    fc.constantFrom(-100, -0.5, 0.5, 3),
+    { maxKeys: 3 },
+  ) as fc.Arbitrary<Record<number, number>>,
+});
+
+/** Tokens of the largest scores, as vLLM's documents and OpenAI's have the rules, from the model's own scores. */
+function reference(
+  { tokens, logitBias = {}, ...request }: DecoderInput,
+  scores: Float32Array,
+): number[] {
+  const { repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } =
+    request;
+  const answer: number[] = [];
+  for (let step = 0; step * VOCABULARY < scores.length; step++) {
+    const own = scores.subarray(step * VOCABULARY, (step + 1) * VOCABULARY);
+    const changed = Float32Array.from(own, (score, id) => {
+      const times = answer.filter((one) => one === id).length;
+      let value = score + Math.fround(logitBias[id] ?? 0);
+      if (times > 0 || Array.from(tokens).includes(id)) {
+        const factor = Math.fround(repetitionPenalty);
+        value = value > 0 ? value / factor : value * factor;
+      }
+      return value - (Math.fround(frequencyPenalty) * times +
+        (times > 0 ? Math.fround(presencePenalty) : 0));
+    });
+    answer.push(changed.indexOf(Math.max(...changed)));
+  }
+  return answer;
+}
+
+Deno.test("the token of the largest score that is left is taken, step by step to the last position", async () => {
+  const model = await load({ scores: true, sample: false });
+  assert(model.isPenalised && !model.isSampled);
+  let others = 0;
+  fc.assert(
+    fc.property(anyRequest, (request) => {
+      const [{ tokens, scores }] = runRequests(model, [request]);
+      const expected = reference(request, scores!.data as Float32Array);
+      assert.deepEqual([...tokens.data], expected);
+      assert.equal(expected.length, POSITIONS - request.tokens.length + 1);
+      const plain = { tokens: request.tokens };
+      const [{ tokens: unchanged }] = runRequests(model, [plain]);
+      if (String([...unchanged.data]) !== String(expected)) others++;
+    }),
+    { numRuns: propertyRuns(150) },
+  );
+  assert(others > 100, `${others} are other answers`);
+});
+
+Deno.test("changed scores draw the same tokens in every batch, on virtual time and in threads", async () => {
+  const model = await load({ stop: [3] });
+  const requests = Array.from({ length: 12 }, (_, i) => ({
+    ...{ tokens: [1 + i % 5, 2, i % 3], maxSteps: 20, seed: i % 4 },
+    ...{ temperature: [0, 1, 1.5][i % 3], minP: [0, 0.3][i % 2] },
+    // Some change nothing.
+    ...(i % 4 > 0 && { repetitionPenalty: 1 + i / 8, presencePenalty: 0.2 }),
+    ...(i % 5 > 2 && { frequencyPenalty: 0.5, logitBias: { [i]: 2, 3: -9 } }),
+  }));
+  const alone = requests.map((request) => runRequests(model, [request])[0]);
+  for (const [policy, options] of Object.entries(BATCHING)) {
+    const { build } = POLICIES[policy];
+    const mixed = runRequests(model, requests, {
+      ...{ policy: build(options), workers: 2, gapNs: 700 },
+    });
+    assert.deepStrictEqual(mixed, alone, policy);
+    await using engine = await ServingEngine.create({
+      ...{ models: [model], policy: build(options), workers: 2 },
+    });
+    const threads = await Promise.all(
+      requests.map((request) => ask(engine, model, request)),
+    );
+    assert.deepStrictEqual(threads, alone, policy);
+  }
+});
+
+Deno.test("who changes nothing has the tokens of a decoder that cannot", async () => {
+  const [plain, changing] = [
+    await loadOnnx(FILE, {
+      decoder: { positionsMax: POSITIONS, sample: true },
+    }),
+    await load(),
+  ];
+  assert.deepEqual([plain.isPenalised, changing.isPenalised], [false, true]);
+  for (let seed = 0; seed < 6; seed++) {
+    const request = { tokens: [4, 2], seed, temperature: seed / 2 };
+    assert.deepEqual(
+      runRequests(changing, [request]),
+      runRequests(plain, [request]),
+    );
+  }
+});
+
+Deno.test("what is least likely beside the likeliest token is not drawn", async () => {
+  const model = await load();
+  const of = (minP: number) =>
+    Array.from({ length: 40 }, (_, seed) => {
+      const request = { tokens: [4, 2], maxSteps: 1, temperature: 2, seed };
+      return Number(
+        runRequests(model, [{ ...request, minP }])[0].tokens.data[0],
+      );
+    });
+  const [all, likely, best] = [0, 0.8, 1].map((minP) => new Set(of(minP)).size);
+  assert(all > likely && likely >= best, `${all}, ${likely}, ${best}`);
+  assert.equal(best, 1);
+});
+
+Deno.test("what cannot be is refused by name", async () => {
+  const model = await load();
+  const refused = (request: object, message: RegExp) =>
+    assert.throws(() => model.check({ tokens: [1], ...request }), message);
+  refused({ minP: 1.5 }, /"minP" of .* is from 0 to 1, got 1.5/);
+  refused({ repetitionPenalty: 0 }, /"repetitionPenalty" .* above 0 in f32/);
+  refused({ repetitionPenalty: 1e-60 }, /above 0 in f32, got 1e-60/);
+  refused({ presencePenalty: NaN }, /"presencePenalty" .* number of f32/);
+  refused({ frequencyPenalty: 1e39 }, /"frequencyPenalty" .* got 1e\+39/);
+  refused({ logitBias: [1] }, /"logitBias" .* is an object of numbers/);
+  refused({ logitBias: { 17: 1 } }, /by ids of tokens below 17, got "17"/);
+  refused({ logitBias: { "": 1 } }, /by ids of tokens below 17, got ""/);
+  refused(
+    { logitBias: { 1: "2" } },
+    /adds a number of f32 to token 1, got "2"/,
+  );
+  const many = Object.fromEntries(
+    Array.from({ length: 301 }, (_, i) => [i, 1]),
+  );
+  refused({ logitBias: many }, /of 300 tokens at most, got 301/);
+  const plain = await loadOnnx(FILE, { decoder: { sample: true } });
+  assert.throws(
+    () => plain.check({ tokens: [1], presencePenalty: 1 } as never),
+    /"presencePenalty"/,
+  );
+  const wide = await loadOnnx(
+    tinyDecoder({
+      ...{ shared: "no", mask: "input", scale: "scores", positions: "table" },
+      ...{ layers: 1, heads: 2, size: 4, vocabulary: 320, seed: 11 },
+    }),
+    { decoder: DECODER },
+  );
+  const most = Object.fromEntries(
+    Array.from({ length: 300 }, (_, i) => [i, -100]),
+  );
+  const asked = { tokens: [1], maxSteps: 10, logitBias: most };
+  const [{ tokens }] = runRequests(wide, [asked]);
+  assert([...tokens.data].every((id) => Number(id) >= 300));
+});

@@ -1,0 +1,86 @@
+/** Scores that requests change, through `fetch` alone. */
+import assert from "node:assert/strict";
+import type { DecoderInput } from "../../../src/onnx/decoder/decoder_model.ts";
+import { loadOnnx } from "../../../src/onnx/load.ts";
+import { servedDecoder } from "../../../src/server/models/served_decoder.ts";
+import { servedText } from "../../../src/server/models/served_text.ts";
+import { TextModel } from "../../../src/text/text_model.ts";
+import { tinyDecoder } from "../../onnx/decoder_files.ts";
+import { runRequests } from "../../run_requests.ts";
+import {
+  TEXT_MODELS,
+  tokenizer,
+  VOCABULARY,
+  withTextServer,
+} from "../text_models.ts";
+
+const PROMPT = "fish swim in";
+
+Deno.test("penalties and what is added to scores change answers as the decoder has them", async () => {
+  const file = tinyDecoder({
+    ...{ shared: "no", mask: "input", scale: "scores", positions: "table" },
+    ...{ layers: 1, heads: 2, size: 4, vocabulary: VOCABULARY, seed: 11 },
+  });
+  const decoder = { positionsMax: 30, sample: true, penalties: true };
+  const model = await loadOnnx(file, { decoder });
+  const answers = { repetitionPenalty: 3 };
+  const text = new TextModel(model, tokenizer);
+  const drawer = servedText(servedDecoder(model, { name: "drawer" }), text);
+  const kept = servedText(
+    servedDecoder(model, { name: "kept" }),
+    new TextModel(model, tokenizer, { answers }),
+  );
+  await withTextServer(async (ask) => {
+    const asked = (more: object) =>
+      ask("/v1/completions", {
+        ...{ model: "drawer", prompt: PROMPT, max_tokens: 12 },
+        ...{ temperature: 0, ...more },
+      });
+    const words = async (more: object): Promise<string> => {
+      const { choices: [choice] } = await (await asked(more)).json();
+      return choice.text;
+    };
+    const tokens = [...text.encode(PROMPT).ids];
+    const own = (more: object): string => {
+      const [result] = runRequests(model, [
+        { tokens, maxSteps: 12, ...more } as DecoderInput,
+      ]);
+      return tokenizer.decode(Array.from(result.tokens.data, Number), true);
+    };
+    const plain = await words({});
+    const cases: readonly (readonly [object, object])[] = [
+      [{ frequency_penalty: 2 }, { frequencyPenalty: 2 }],
+      [{ presence_penalty: 2 }, { presencePenalty: 2 }],
+      [{ repetition_penalty: 3 }, { repetitionPenalty: 3 }],
+      [{ logit_bias: { 7: 100 } }, { logitBias: { 7: 100 } }],
+      [
+        { temperature: 1, seed: 4, min_p: 0.5 },
+        { temperature: 1, seed: 4, minP: 0.5 },
+      ],
+    ];
+    for (const [said, meant] of cases) {
+      const changed = await words(said);
+      assert.equal(changed.trim(), own(meant).trim());
+      assert.notEqual(changed, plain, JSON.stringify(said));
+    }
+    // What a model has for requests that do not say.
+    const said = await words({ model: "kept" });
+    assert.equal(said, await words({ repetition_penalty: 3 }));
+    assert.equal(await words({ model: "kept", repetition_penalty: 1 }), plain);
+    for (const stream of [false, true]) {
+      const refused = await asked({ stream, logit_bias: { 99999: 1 } });
+      assert.equal(refused.status, 400);
+      const { error } = await refused.json();
+      assert.match(error.message, /ids of tokens below \d+, got "99999"/);
+    }
+    const none = await asked({ model: "writer", presence_penalty: 1 });
+    assert.equal(none.status, 400);
+    const { error } = await none.json();
+    assert.match(error.message, /takes its scores as they are/);
+    assert.equal(
+      (await asked({ model: "writer", presence_penalty: 0, logit_bias: {} }))
+        .status,
+      200,
+    );
+  }, [drawer, kept, ...TEXT_MODELS]);
+});
