@@ -53,7 +53,13 @@ export function withToken(history: Int32Array, id: number): Int32Array {
   return made;
 }
 
-/** Scores as a request has them, in f64 and rounded once; the given ones where it changes nothing. */
+/** Changed scores, made anew only where there are more of them: fresh pages cost more than what is done with them. */
+let made = new Float32Array(0);
+
+/**
+ * Scores as a request has them, in f64 and rounded once; the given ones where it changes nothing, or else those of a
+ * place that the next call uses again.
+ */
 export function penalised(
   scores: Float32Array,
   history: Int32Array,
@@ -77,9 +83,11 @@ export function penalised(
       exact.set(id, left - lost);
     }
   }
-  const made = scores.slice();
-  for (const [id, score] of exact) made[id] = score;
-  return made;
+  if (made.length < scores.length) made = new Float32Array(scores.length);
+  const changed = made.subarray(0, scores.length);
+  changed.set(scores);
+  for (const [id, score] of exact) changed[id] = score;
+  return changed;
 }
 
 /** How often tokens of a history are in the answer; 0: in the prompt alone. */

@@ -145,4 +145,20 @@ export const MUTANTS: MutantList = [
     tests: [REFUSALS],
     why: "hostile dims are refused before memory is taken",
   },
+  {
+    id: "plain.negative-zero",
+    file: "src/plain/largest_first.ts",
+    from: "bits === -(2 ** 31) ? 0 : bits",
+    to: "bits",
+    tests: ["test/plain/largest_first_test.ts"],
+    why: "-0 is in the bucket of 0, by whose bounds ids are collected",
+  },
+  {
+    id: "plain.least-score",
+    file: "src/plain/largest_first.ts",
+    from: "if (bucket === LOWEST) return -Infinity;",
+    to: "",
+    tests: ["test/plain/largest_first_test.ts"],
+    why: "-Infinity is a score, the other bits of its bucket are no numbers",
+  },
 ];
