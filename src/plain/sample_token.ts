@@ -78,7 +78,7 @@ function first(
 
 /**
  * Inputs: scores [tokens]; temperature (0: the largest score), topK (0: all), topP and minP (0: all) [4]; a number from 0
- * to 1 [1]; or besides these, of who has penalties, tokens so far, int32, and a request's row of them.
+ * and below 1 [1]; or besides these, of who has penalties, tokens so far, int32, and a request's row of them.
  * Outputs: an id, int32 without axes; of who has penalties also the tokens so far and this one.
  */
 export const SAMPLE_TOKEN: PlainOperator = {

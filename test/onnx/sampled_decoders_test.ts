@@ -80,6 +80,24 @@ Deno.test("first tokens of seeds that are near each other are drawn apart", asyn
   assert(Math.max(...counts.values()) < 30, [...counts].join(" "));
 });
 
+Deno.test("a draw that is 1 when it is rounded takes no token that is hardly ever drawn", async () => {
+  const model = await loadOnnx(FILE, {
+    decoder: { sample: true, scores: true },
+  });
+  const [seed, step] = [568496, 5];
+  const draws = new Prng(seed).fork("draws");
+  const drawn = Array.from({ length: step + 1 }, () => draws.float());
+  assert.equal(Math.fround(drawn[step]), 1);
+  const temperature = 0.1;
+  const request = { tokens: [4, 2], maxSteps: step + 1, seed, temperature };
+  const [{ tokens, scores }] = runRequests(model, [request]);
+  const last = (scores!.data as Float32Array).slice(-17);
+  const weights = last.map((score) => Math.exp(score / temperature));
+  const whole = weights.reduce((sum, weight) => sum + weight);
+  const share = weights[Number(tokens.data[step])] / whole;
+  assert(share > 2 ** -24 / 17, `a share of ${share}`);
+});
+
 Deno.test("banned tokens are never chosen", async () => {
   const banned = [5, 7, 9];
   const model = await loadOnnx(FILE, {

@@ -102,6 +102,9 @@ export interface DecoderModelOptions extends GivenSizes {
 /** What is added to scores of tokens that are never chosen. */
 const BANNED = -1e30;
 
+/** Draws are below 1 in f32, too: the least likely of all tokens would be that of 1. */
+const BELOW_ONE = 1 - 2 ** -24;
+
 /** Of the options of a decoder. */
 export const DECODER_CHECKS = {
   ...FILE_CHECKS,
@@ -367,7 +370,9 @@ class Decoder {
       graph.rows(settings);
       // Forked: first draws of seeds that are near each other are, too.
       const draws = new Prng(seed).fork("draws");
-      graph.rows(Array.from({ length: steps }, () => draws.float()));
+      graph.rows(
+        Array.from({ length: steps }, () => Math.min(draws.float(), BELOW_ONE)),
+      );
     }
     if (this.#isPenalised) {
       graph.data(penaltyRow(penalties, length));
