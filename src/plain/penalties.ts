@@ -53,40 +53,26 @@ export function withToken(history: Int32Array, id: number): Int32Array {
   return made;
 }
 
-/** Changed scores, made anew only where there are more of them: fresh pages cost more than what is done with them. */
-let made = new Float32Array(0);
-
-/**
- * Scores as a request has them, in f64 and rounded once; the given ones where it changes nothing, or else those of a
- * place that the next call uses again.
- */
+/** What scores become that a request changes, by the token's id: in f64, rounded where they are written. */
 export function penalised(
   scores: Float32Array,
   history: Int32Array,
   row: Float32Array,
-): Float32Array {
+): Map<number, number> {
   const [repetition, presence, frequency, promptTokens] = row;
-  const isAdded = row[HEAD] !== NONE;
-  const isLost = repetition !== 1 || presence !== 0 || frequency !== 0;
-  if (!isAdded && !isLost) return scores;
-  const exact = new Map<number, number>();
+  const changed = new Map<number, number>();
   for (let at = HEAD; at < row.length && row[at] !== NONE; at += 2) {
-    exact.set(row[at], scores[row[at]] + row[at + 1]);
+    changed.set(row[at], scores[row[at]] + row[at + 1]);
   }
-  if (isLost) {
-    for (const [id, times] of timesOf(history, promptTokens)) {
-      // Tables that tokens are looked up in may be longer than scores are.
-      if (id >= scores.length) continue;
-      const score = exact.get(id) ?? scores[id];
-      const left = score > 0 ? score / repetition : score * repetition;
-      const lost = times > 0 ? frequency * times + presence : 0;
-      exact.set(id, left - lost);
-    }
+  if (repetition === 1 && presence === 0 && frequency === 0) return changed;
+  for (const [id, times] of timesOf(history, promptTokens)) {
+    // Tables that tokens are looked up in may be longer than scores are.
+    if (id >= scores.length) continue;
+    const score = changed.get(id) ?? scores[id];
+    const left = score > 0 ? score / repetition : score * repetition;
+    const lost = times > 0 ? frequency * times + presence : 0;
+    changed.set(id, left - lost);
   }
-  if (made.length < scores.length) made = new Float32Array(scores.length);
-  const changed = made.subarray(0, scores.length);
-  changed.set(scores);
-  for (const [id, score] of exact) changed[id] = score;
   return changed;
 }
 

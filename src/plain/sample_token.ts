@@ -5,7 +5,7 @@
  * transformers have `minP` last. Order and ties as everywhere: largest first, the lower id of equal ones. In f64.
  */
 import { plainOf, plainTensor } from "../tensor/plain_tensor.ts";
-import { floats, optional } from "./given.ts";
+import { floats, ints, optional } from "./given.ts";
 import { largestFirst } from "./largest_first.ts";
 import type { PlainOperator } from "./operator.ts";
 import { penalised, withToken } from "./penalties.ts";
@@ -76,15 +76,27 @@ function first(
   return taken;
 }
 
+/** Scores with some of them changed; the given ones where none is. */
+function withChanged(
+  scores: Float32Array,
+  changed: ReadonlyMap<number, number>,
+): Float32Array {
+  if (changed.size === 0) return scores;
+  const made = scores.slice();
+  for (const [id, score] of changed) made[id] = score;
+  return made;
+}
+
 /**
  * Inputs: scores [tokens]; temperature (0: the largest score), topK (0: all), topP and minP (0: all) [4]; a number from 0
  * and below 1 [1]; or besides these, of who has penalties, tokens so far, int32, and a request's row of them.
+ * Attribute: ids that are `banned`, whatever a request says of them.
  * Outputs: an id, int32 without axes; of who has penalties also the tokens so far and this one.
  */
 export const SAMPLE_TOKEN: PlainOperator = {
   since: [1],
   types: ["float32"],
-  run: (inputs) => {
+  run: (inputs, attributes) => {
     const [scores, settings, uniform] = [
       floats(inputs, 0, "scores"),
       floats(inputs, 1, "settings"),
@@ -92,9 +104,13 @@ export const SAMPLE_TOKEN: PlainOperator = {
     ];
     const history = optional(inputs, 3, "history", ["int32"]);
     const before = history?.data as Int32Array | undefined;
-    const said = before
+    const changed = before
       ? penalised(scores.data, before, floats(inputs, 4, "penalties").data)
-      : scores.data;
+      : new Map<number, number>();
+    for (const id of ints(attributes, "banned") ?? []) {
+      changed.set(id, -Infinity);
+    }
+    const said = withChanged(scores.data, changed);
     const id = draw(said, settings.data, uniform.data[0]);
     const next = plainOf("int32", [], [id]);
     if (!history || !before) return [next];

@@ -21,6 +21,11 @@ const FILE = tinyDecoder({
 
 const DECODER = { positionsMax: POSITIONS, sample: true, penalties: true };
 
+/** No score is above 0. */
+const lowered = Object.fromEntries(
+  Array.from({ length: VOCABULARY }, (_, id) => [id, -1e6]),
+);
+
 const load = (more: object = {}) =>
   loadOnnx(FILE, { decoder: { ...DECODER, ...more } });
 
@@ -135,6 +140,27 @@ Deno.test("what is least likely beside the likeliest token is not drawn", async 
   const [all, likely, best] = [0, 0.8, 1].map((minP) => new Set(of(minP)).size);
   assert(all > likely && likely >= best, `${all}, ${likely}, ${best}`);
   assert.equal(best, 1);
+});
+
+Deno.test("what is never chosen stays so, whatever a request says", async () => {
+  const banned = [3, 5, 6];
+  const model = await load({ banned });
+  const sayings: readonly Partial<DecoderInput>[] = [
+    { logitBias: { 3: 3e38 } },
+    { temperature: 3e38 },
+    // Scores below 0 of the prompt's tokens come close to it.
+    { repetitionPenalty: 1e-37, logitBias: lowered },
+  ];
+  for (const saying of sayings) {
+    for (let seed = 0; seed < 10; seed++) {
+      const request = { tokens: [...banned, seed], seed, ...saying };
+      const [{ tokens }] = runRequests(model, [request]);
+      assert(
+        tokens.data.every((id) => !banned.includes(Number(id))),
+        `${JSON.stringify(request)}: ${tokens.data.join(" ")}`,
+      );
+    }
+  }
 });
 
 Deno.test("what cannot be is refused by name", async () => {

@@ -10,7 +10,6 @@ import type { Value } from "../../graph/operator.ts";
 import { checkKeys, checkObject, readTokens } from "../../models/checks.ts";
 import { BEHIND_PROMPT, readMaxSteps } from "../../models/seq2seq_input.ts";
 import { historyOf, PENALTIES, penaltyRow } from "../../plain/penalties.ts";
-import { runPlain } from "../../plain/registry.ts";
 import { constantTensors, type GivenConstants } from "../given_constants.ts";
 import { elementCount, tensor } from "../../tensor/tensor.ts";
 import {
@@ -40,6 +39,7 @@ import {
   readDraws,
   SETTINGS,
 } from "./draws.ts";
+import { nextToken } from "./next_token.ts";
 import { checkedDecoder, type DecoderOptions } from "./options.ts";
 import {
   type DecoderStep,
@@ -98,9 +98,6 @@ export interface DecoderModelOptions extends GivenSizes {
   /** As of other files: weights that a file leaves out, or inputs that are always the same. */
   readonly constants?: GivenConstants;
 }
-
-/** What is added to scores of tokens that are never chosen. */
-const BANNED = -1e30;
 
 /** Draws are below 1 in f32, too: the least likely of all tokens would be that of 1. */
 const BELOW_ONE = 1 - 2 ** -24;
@@ -208,7 +205,9 @@ class Decoder {
         }),
       },
       outputs: (op, result, inputs) => {
-        const [next, history] = this.#next(op, result(step.logits), inputs);
+        const { next, history } = nextToken(op, result(step.logits), inputs, {
+          ...{ vocabulary: step.vocabulary, banned: options.banned ?? [] },
+        });
         return {
           next,
           ...(history && { history }),
@@ -245,39 +244,6 @@ class Decoder {
       outputs: outputs.map((name) => ({ name, ...known.get(name)! })),
     };
     return lowerGraph(part, known, name, this.place, frame);
-  }
-
-  #next(
-    op: Operators,
-    logits: Value,
-    { settings, draw, history, penalties }: Readonly<Record<string, Value>>,
-  ): [next: Value, history?: Value] {
-    const { vocabulary, positionsMax } = this.step;
-    const { banned = [] } = this.options;
-    let scores = logits;
-    if (banned.length > 0) {
-      const data = new Float32Array(vocabulary);
-      for (const id of banned) data[id] = BANNED;
-      scores = op.Add(
-        op.Reshape(logits, [vocabulary]),
-        op.Constant(tensor([vocabulary], data)),
-      );
-    }
-    if (!this.#draws) return [op.Reshape(op.ArgMax(scores), [])];
-    const drawn = [op.Reshape(scores, [vocabulary]), settings, draw];
-    const [next, after] = op.Plain({
-      name: "SampleToken",
-      opset: 1,
-      inputs: this.#isPenalised ? [...drawn, history, penalties] : drawn,
-      outputs: [
-        { dtype: "i32", dims: [] },
-        ...(this.#isPenalised
-          ? [{ dtype: "i32", dims: [positionsMax] } as const]
-          : []),
-      ],
-      run: runPlain,
-    });
-    return [next, after];
   }
 
   /** 1 where a token is one that ends a request: the second of two numbers is the larger one. */
@@ -371,7 +337,10 @@ class Decoder {
       // Forked: first draws of seeds that are near each other are, too.
       const draws = new Prng(seed).fork("draws");
       graph.rows(
-        Array.from({ length: steps }, () => Math.min(draws.float(), BELOW_ONE)),
+        Array.from(
+          { length: steps },
+          () => Math.min(draws.float(), BELOW_ONE),
+        ),
       );
     }
     if (this.#isPenalised) {
