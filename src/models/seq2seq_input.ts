@@ -1,5 +1,6 @@
 /** What sequence to sequence models share: their requests, and the ids that start and end decoding. */
 import { describe } from "../base/describe.ts";
+import { RequestFieldError } from "../base/request_field_error.ts";
 import { checkKeys, checkObject, readTokens } from "./checks.ts";
 
 /** What a request to `seq2seq`, `gnmt`, `transformer` or `gpt` brings. */
@@ -65,8 +66,9 @@ export function readMaxSteps(
   if (maxSteps === undefined) return Math.min(steps, stepsMax);
   const given = maxSteps as number;
   if (!Number.isInteger(maxSteps) || given < 1 || given > stepsMax) {
-    throw new RangeError(
-      `"maxSteps" of a request to "${model}" is a positive integer up to ${stepsMax} ` +
+    throw new RequestFieldError(
+      "maxSteps",
+      `of a request to "${model}" is a positive integer up to ${stepsMax} ` +
         `(${from}), got ${describe(maxSteps)}`,
     );
   }

@@ -1,5 +1,6 @@
 /** A decoder's tokens as text. */
 import { Prng } from "../base/prng.ts";
+import { RequestFieldError } from "../base/request_field_error.ts";
 import type { AnswerDefaults } from "./answer_options.ts";
 import { penaltiesOf, withoutPenalties } from "./answer_penalties.ts";
 import type { AnswerOptions } from "./generate_options.ts";
@@ -103,7 +104,8 @@ export class Generation {
   }
 
   /**
-   * @throws TypeError when tokens are to be drawn and the model draws none
+   * @throws TypeError when tokens are to be drawn and the model draws none; RequestFieldError when scores are to change
+   * that it takes as they are, or as the model says
    */
   pieces<Options extends TextRequestOptions>(
     stream: StreamText<Options>,
@@ -121,8 +123,9 @@ export class Generation {
     }
     const [penalty] = Object.keys(penalties);
     if (penalty !== undefined && !this.#penalises) {
-      throw new TypeError(
-        `Model "${this.#model.name}" takes its scores as they are: its requests have no "${penalty}", which decoders of files have with their option "penalties"`,
+      throw new RequestFieldError(
+        penalty,
+        `is of decoders of files with their option "penalties": model "${this.#model.name}" takes its scores as they are`,
       );
     }
     if (answer.logprobs !== undefined && !this.#model.outputs?.["scores"]) {

@@ -1,7 +1,8 @@
-/** How a model's answers are generated whose requests do not say. */
+/** How a model's answers are generated whose requests do not say, and what none may say. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import { gpt } from "../../src/models/gpt.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import type { AnswerDefaults } from "../../src/text/answer_options.ts";
 import type { GenerateOptions } from "../../src/text/generate_options.ts";
@@ -79,4 +80,29 @@ Deno.test("a request is answered as it says, else as its model does", async () =
     () => new TextModel(model, tokenizer, { answers: { top_k: 3 } as never }),
     /"answers" has no option "top_k"/,
   );
+});
+
+Deno.test("what cannot be asked is refused by name", () => {
+  const model = gpt({
+    ...{ layers: 1, hidden: 8, heads: 2, vocabulary: 263, positionsMax: 16 },
+  });
+  const texts = new TextModel(model, tokenizer);
+  const stream: StreamText = () => assert.fail("nothing is begun");
+  const refused = (options: object, message: RegExp) =>
+    assert.throws(() => texts.generate(stream, "a", options), message);
+  refused({ temperature: 1 }, /"gpt" takes the token of the largest score/);
+  refused({ temperature: -1 }, /"temperature" is at least 0/);
+  refused({ topP: 0 }, /"topP" is above 0/);
+  refused({ minP: 2 }, /"minP" is from 0 to 1, got 2/);
+  refused({ repetitionPenalty: 0 }, /"repetitionPenalty" is above 0 in f32/);
+  refused({ presencePenalty: 1 }, /"presencePenalty" is .* model "gpt" takes/);
+  refused({ logitBias: { 1: 2 } }, /"logitBias" is .* model "gpt" takes/);
+  refused({ stop: [""] }, /"stop\[0\]" is a string that is not empty/);
+  refused({ stop: "a" }, /"stop" is an array/);
+  refused({ max_tokens: 3 }, /generate\(\) has no option "max_tokens"/);
+  const other = new TextModel(
+    { ...model, grow: undefined } as never,
+    tokenizer,
+  );
+  assert.throws(() => other.generate(stream, "a"), /does not generate text/);
 });

@@ -448,31 +448,6 @@ Deno.test("an answer behind a prompt that is cut has the tokens that it may have
   });
 });
 
-Deno.test("what cannot be asked is refused by name", () => {
-  const model = gpt({
-    ...{ layers: 1, hidden: 8, heads: 2, vocabulary: 263, positionsMax: 16 },
-  });
-  const texts = new TextModel(model, tokenizer);
-  const stream: StreamText = () => assert.fail("nothing is begun");
-  const refused = (options: object, message: RegExp) =>
-    assert.throws(() => texts.generate(stream, "a", options), message);
-  refused({ temperature: 1 }, /"gpt" takes the token of the largest score/);
-  refused({ temperature: -1 }, /"temperature" is at least 0/);
-  refused({ topP: 0 }, /"topP" is above 0/);
-  refused({ minP: 2 }, /"minP" is from 0 to 1, got 2/);
-  refused({ repetitionPenalty: 0 }, /"repetitionPenalty" is above 0 in f32/);
-  refused({ presencePenalty: 1 }, /"gpt" .* no "presencePenalty", which/);
-  refused({ logitBias: { 1: 2 } }, /"gpt" .* no "logitBias", which/);
-  refused({ stop: [""] }, /"stop\[0\]" is a string that is not empty/);
-  refused({ stop: "a" }, /"stop" is an array/);
-  refused({ max_tokens: 3 }, /generate\(\) has no option "max_tokens"/);
-  const other = new TextModel(
-    { ...model, grow: undefined } as never,
-    tokenizer,
-  );
-  assert.throws(() => other.generate(stream, "a"), /does not generate text/);
-});
-
 Deno.test("an answer's first word is apart from the prompt", async () => {
   const { tokenizer, vocabulary } = TOKENIZERS["word pieces"];
   const model = gpt({

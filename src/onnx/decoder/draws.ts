@@ -1,6 +1,7 @@
 /** How a request to a decoder has its tokens drawn. */
 import { describe, isList } from "../../base/describe.ts";
 import { isFloat32, isPositiveFloat32 } from "../../base/float32.ts";
+import { RequestFieldError } from "../../base/request_field_error.ts";
 import { BIASES_MAX, type Penalties } from "../../plain/penalties.ts";
 
 /** What a request brings of it, with the option `sample` of its decoder. */
@@ -53,7 +54,7 @@ export interface Draws {
 /**
  * @param name of the model
  * @param vocabulary ids of tokens that have scores, from 0 on
- * @throws TypeError or RangeError naming the field
+ * @throws RequestFieldError
  */
 export function readDraws(
   name: string,
@@ -68,8 +69,9 @@ export function readDraws(
   ): number => {
     const value = input[field] ?? absent;
     if (typeof value === "number" && holds(value)) return value;
-    throw new RangeError(
-      `"${field}" of a request to "${name}" is ${what}, got ${describe(value)}`,
+    throw new RequestFieldError(
+      field,
+      `of a request to "${name}" is ${what}, got ${describe(value)}`,
     );
   };
   const isShare = (p: number) => p >= 0 && p <= 1;
@@ -110,30 +112,25 @@ function readBiases(
   given: unknown,
   vocabulary: number,
 ): [number, number][] {
-  const what = `"logitBias" of a request to "${name}"`;
-  if (typeof given !== "object" || given === null || isList(given)) {
-    throw new TypeError(
-      `${what} is an object of numbers by ids of tokens, got ${
-        describe(given)
-      }`,
+  const fail = (what: string, value: unknown): never => {
+    throw new RequestFieldError(
+      "logitBias",
+      `of a request to "${name}" ${what}, got ${describe(value)}`,
     );
+  };
+  if (typeof given !== "object" || given === null || isList(given)) {
+    return fail("is an object of numbers by ids of tokens", given);
   }
   const entries = Object.entries(given);
   if (entries.length > BIASES_MAX) {
-    throw new RangeError(
-      `${what} is of ${BIASES_MAX} tokens at most, got ${entries.length}`,
-    );
+    fail(`is of ${BIASES_MAX} tokens at most`, entries.length);
   }
   return entries.map(([key, added]) => {
     const id = Number(key);
     if (!(/^\d+$/.test(key) && id < vocabulary)) {
-      throw new RangeError(
-        `${what} is by ids of tokens below ${vocabulary}, got ${describe(key)}`,
-      );
+      fail(`is by ids of tokens below ${vocabulary}`, key);
     }
     if (typeof added === "number" && isFloat32(added)) return [id, added];
-    throw new RangeError(
-      `${what} adds a number of f32 to token ${id}, got ${describe(added)}`,
-    );
+    return fail(`adds a number of f32 to token ${id}`, added);
   });
 }

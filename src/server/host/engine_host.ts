@@ -42,6 +42,7 @@ import { ModelStatistics } from "./model_statistics.ts";
 import { RoomTurns } from "./room_turns.ts";
 import { type HostRunOptions, RUN_CHECKS } from "./run_options.ts";
 import { servedLabel, type ServedModel } from "./served_model.ts";
+import { wireMessage } from "./wire_names.ts";
 
 /**
  * Engines behind one door, whose models come and go.
@@ -401,7 +402,7 @@ export class EngineHost {
     if (error === this.failure) return error;
     if (signal?.aborted && error === signal.reason) return error;
     if (error instanceof TypeError || error instanceof RangeError) {
-      return new InputError(error.message, { cause: error });
+      return new InputError(wireMessage(error), { cause: error });
     }
     if (error instanceof ClosedError) {
       return new UnavailableError(error.message, { cause: error });

@@ -5,6 +5,7 @@ import type { Frame } from "../../graph/stream_model.ts";
 import type { EngineHost } from "../host/engine_host.ts";
 import { fitInputs } from "../host/fit_inputs.ts";
 import { InputError } from "../host/errors.ts";
+import { wireMessage } from "../host/wire_names.ts";
 import type { HostRunOptions } from "../host/run_options.ts";
 import type { ServedModel, WireTensor } from "../host/served_model.ts";
 import { parseJson } from "../http/json.ts";
@@ -211,7 +212,9 @@ function inputOf(
     return served.toInput(fitting);
   } catch (error) {
     const isTheirs = error instanceof TypeError || error instanceof RangeError;
-    throw isTheirs ? new InputError(error.message, { cause: error }) : error;
+    throw isTheirs
+      ? new InputError(wireMessage(error), { cause: error })
+      : error;
   }
 }
 

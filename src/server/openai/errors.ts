@@ -1,6 +1,8 @@
 /** Errors as OpenAI's clients read them: `{ error: { message, type, param, code } }`. */
+import { RequestFieldError } from "../../base/request_field_error.ts";
 import { TextTooLongError } from "../../text/errors.ts";
 import { InputError } from "../host/errors.ts";
+import { wireName } from "../host/wire_names.ts";
 import { HttpError } from "../http/http_error.ts";
 import { type Fault, FieldError } from "../wire/fields.ts";
 
@@ -24,15 +26,18 @@ const FAULTS: Readonly<Record<Fault, string>> = {
 export function errorBody(error: HttpError): { readonly error: OpenAIError } {
   const { message, status, cause } = error;
   const field = cause instanceof FieldError ? cause : undefined;
-  const isTooLong = cause instanceof InputError &&
-    cause.cause instanceof TextTooLongError;
+  const theirs = cause instanceof InputError ? cause.cause : undefined;
+  const isTooLong = theirs instanceof TextTooLongError;
+  const named = theirs instanceof RequestFieldError ? theirs : undefined;
   return {
     error: {
       message,
       type: typeOf(status),
-      param: field?.field || null,
+      param: field?.field || (named && wireName(named.field)) || null,
       code: field
         ? FAULTS[field.fault]
+        : named
+        ? FAULTS.invalid
         : isTooLong
         ? "context_length_exceeded"
         : codeOf(status),

@@ -1,6 +1,7 @@
 /** How requests about texts reach the host: each text is a request to the engine of its own. */
 import type { RunText, StreamText } from "../../text/run_texts.ts";
 import { InputError } from "../host/errors.ts";
+import { wireMessage } from "../host/wire_names.ts";
 import type { HostRunOptions } from "../host/run_options.ts";
 import type { Context } from "../http/route.ts";
 import type { ServedText } from "./served_text.ts";
@@ -37,6 +38,6 @@ export function textRunners(
  */
 export function asInputError(error: unknown): unknown {
   return error instanceof TypeError || error instanceof RangeError
-    ? new InputError(error.message, { cause: error })
+    ? new InputError(wireMessage(error), { cause: error })
     : error;
 }

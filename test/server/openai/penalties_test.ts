@@ -71,12 +71,35 @@ Deno.test("penalties and what is added to scores change answers as the decoder h
       const refused = await asked({ stream, logit_bias: { 99999: 1 } });
       assert.equal(refused.status, 400);
       const { error } = await refused.json();
-      assert.match(error.message, /ids of tokens below \d+, got "99999"/);
+      assert.match(
+        error.message,
+        /^"logit_bias" of .* ids of tokens below \d+, got "99999"/,
+      );
+      assert.equal(error.param, "logit_bias");
+      assert.equal(error.code, "invalid_value");
     }
     const none = await asked({ model: "writer", presence_penalty: 1 });
     assert.equal(none.status, 400);
     const { error } = await none.json();
-    assert.match(error.message, /takes its scores as they are/);
+    assert.match(
+      error.message,
+      /^"presence_penalty" is of .*: model "gpt" takes its scores as they are/,
+    );
+    assert.equal(error.param, "presence_penalty");
+    const tensor = (name: string, datatype: string, data: number[]) => ({
+      ...{ name, datatype, shape: [data.length], data },
+    });
+    const inferred = await ask("/v2/models/drawer/infer", {
+      inputs: [
+        tensor("tokens", "INT32", [1]),
+        tensor("repetition_penalty", "FP32", [0]),
+      ],
+    });
+    assert.equal(inferred.status, 400);
+    assert.match(
+      (await inferred.json()).error,
+      /^"repetition_penalty" of a request to "the model" is above 0 in f32, got 0/,
+    );
     assert.equal(
       (await asked({ model: "writer", presence_penalty: 0, logit_bias: {} }))
         .status,
