@@ -38,6 +38,13 @@ export function penaltyRow(
   return row;
 }
 
+/** Whether a request's row changes anything; tokens so far are nobody's business otherwise. */
+export function changesScores(row: Float32Array): boolean {
+  const [repetition, presence, frequency] = row;
+  return row[HEAD] !== NONE || repetition !== 1 || presence !== 0 ||
+    frequency !== 0;
+}
+
 /** Tokens so far, of at most `most`: those of the prompt. */
 export function historyOf(prompt: Int32Array, most: number): Int32Array {
   const history = new Int32Array(most).fill(NONE);

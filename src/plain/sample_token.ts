@@ -8,7 +8,7 @@ import { plainOf, plainTensor } from "../tensor/plain_tensor.ts";
 import { floats, ints, optional } from "./given.ts";
 import { largestFirst } from "./largest_first.ts";
 import type { PlainOperator } from "./operator.ts";
-import { penalised, withToken } from "./penalties.ts";
+import { changesScores, penalised, withToken } from "./penalties.ts";
 
 function indexOfLargest(scores: Float32Array): number {
   let best = 0;
@@ -91,7 +91,8 @@ function withChanged(
  * Inputs: scores [tokens]; temperature (0: the largest score), topK (0: all), topP and minP (0: all) [4]; a number from 0
  * and below 1 [1]; or besides these, of who has penalties, tokens so far, int32, and a request's row of them.
  * Attribute: ids that are `banned`, whatever a request says of them.
- * Outputs: an id, int32 without axes; of who has penalties also the tokens so far and this one.
+ * Outputs: an id, int32 without axes; of who has penalties also the tokens so far and, where scores change by them,
+ * this one.
  */
 export const SAMPLE_TOKEN: PlainOperator = {
   since: [1],
@@ -104,8 +105,10 @@ export const SAMPLE_TOKEN: PlainOperator = {
     ];
     const history = optional(inputs, 3, "history", ["int32"]);
     const before = history?.data as Int32Array | undefined;
-    const changed = before
-      ? penalised(scores.data, before, floats(inputs, 4, "penalties").data)
+    const penalties = before && floats(inputs, 4, "penalties").data;
+    const isChanged = penalties !== undefined && changesScores(penalties);
+    const changed = before && isChanged
+      ? penalised(scores.data, before, penalties)
       : new Map<number, number>();
     for (const id of ints(attributes, "banned") ?? []) {
       changed.set(id, -Infinity);
@@ -114,7 +117,7 @@ export const SAMPLE_TOKEN: PlainOperator = {
     const id = draw(said, settings.data, uniform.data[0]);
     const next = plainOf("int32", [], [id]);
     if (!history || !before) return [next];
-    const after = withToken(before, id);
+    const after = isChanged ? withToken(before, id) : before;
     return [next, plainTensor("int32", history.dims, after)];
   },
 };

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import { CellGraph } from "../../src/graph/cell_graph.ts";
 import type { DecoderInput } from "../../src/onnx/decoder/decoder_model.ts";
 import { loadOnnx } from "../../src/onnx/load.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
@@ -126,6 +127,17 @@ Deno.test("who changes nothing has the tokens of a decoder that cannot", async (
       runRequests(plain, [request]),
     );
   }
+  const brought = (more: object): number => {
+    const graph = new CellGraph(changing);
+    changing.unfold({ tokens: [4, 2], ...more }, graph);
+    return graph.inputs.reduce((sum, { data }) => sum + data.byteLength, 0);
+  };
+  // Tokens so far are a row of all positions, which would be copied for nothing.
+  const saying = [{ presencePenalty: 1 }, { logitBias: { 3: 1 } }];
+  for (const more of saying) {
+    assert.equal(brought(more) - brought({}), 4 * POSITIONS);
+  }
+  assert.equal(brought({ repetitionPenalty: 1, logitBias: {} }), brought({}));
 });
 
 Deno.test("what is least likely beside the likeliest token is not drawn", async () => {

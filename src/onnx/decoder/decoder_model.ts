@@ -9,7 +9,12 @@ import type { OutputTypes } from "../../graph/result.ts";
 import type { Value } from "../../graph/operator.ts";
 import { checkKeys, checkObject, readTokens } from "../../models/checks.ts";
 import { BEHIND_PROMPT, readMaxSteps } from "../../models/seq2seq_input.ts";
-import { historyOf, PENALTIES, penaltyRow } from "../../plain/penalties.ts";
+import {
+  changesScores,
+  historyOf,
+  PENALTIES,
+  penaltyRow,
+} from "../../plain/penalties.ts";
 import { constantTensors, type GivenConstants } from "../given_constants.ts";
 import { elementCount, tensor } from "../../tensor/tensor.ts";
 import {
@@ -344,8 +349,11 @@ class Decoder {
       );
     }
     if (this.#isPenalised) {
-      graph.data(penaltyRow(penalties, length));
-      graph.data(historyOf(tokens, this.step.positionsMax));
+      const row = penaltyRow(penalties, length);
+      graph.data(row);
+      if (changesScores(row)) {
+        graph.data(historyOf(tokens, this.step.positionsMax));
+      }
     }
     const seen = this.#encoder?.length(given) ?? 0;
     this.#step.cell.caches.forEach((cache, i) => {
@@ -423,9 +431,12 @@ class Decoder {
     if (this.#isPenalised) {
       const [, , , , penalties, prompt] = graph.inputs;
       inputs["penalties"] = graph.row(penalties, 0, PENALTIES);
-      inputs["history"] = data
-        ? graph.row(prompt, 0, this.step.positionsMax)
-        : graph.output(before!, "history");
+      const { positionsMax } = this.step;
+      inputs["history"] = !data
+        ? graph.output(before!, "history")
+        : changesScores(penalties.data as Float32Array)
+        ? graph.row(prompt, 0, positionsMax)
+        : graph.zeros(positionsMax);
     }
     const node = graph.node(this.#step.cell, inputs, {
       caches: this.#caches(graph),

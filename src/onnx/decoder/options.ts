@@ -44,8 +44,8 @@ export interface DecoderOptions {
   readonly sample?: boolean;
   /**
    * Whether requests may change scores, of tokens that are drawn or not (`repetitionPenalty`, `presencePenalty`,
-   * `frequencyPenalty`, `logitBias`); each then hands its tokens on from step to step, 4 bytes for each of
-   * `positionsMax`. Default false.
+   * `frequencyPenalty`, `logitBias`). Whoever does hands the tokens so far on from step to step, of as many as
+   * `positionsMax`: slots take 8 bytes more for each of these, and 4 more of whoever does. Default false.
    */
   readonly penalties?: boolean;
   /** Whether a request also gets the scores of every step, result `scores`; default false. */

@@ -93,8 +93,8 @@ export const MUTANTS: MutantList = [
   {
     id: "onnx.history-of-answer",
     file: "src/onnx/decoder/decoder_model.ts",
-    from: ': graph.output(before!, "history");',
-    to: ": graph.row(prompt, 0, this.step.positionsMax);",
+    from: '? graph.output(before!, "history")',
+    to: "? graph.row(prompt, 0, positionsMax)",
     tests: [PENALISED],
     why: "what was drawn is among the tokens that lose",
   },
