@@ -11,6 +11,7 @@ import { readModel } from "../../onnx/read/read_model.ts";
 import { BYTES_MAX, openSource, withFiles } from "../../onnx/source.ts";
 import { readSafetensors } from "../../tensor/safetensors.ts";
 import { namedWeights } from "../../tensor/weights.ts";
+import { penaltiesOf } from "../../text/answer_penalties.ts";
 import { generationSettings } from "../../text/generation_settings.ts";
 import { promptOf, type Prompts } from "../../text/prompts.ts";
 import { TextModel } from "../../text/text_model.ts";
@@ -19,6 +20,7 @@ import type { TokenModel } from "../../text/token_inputs.ts";
 import { TextTokenizer } from "../../text/tokenizer.ts";
 import type { Datatype } from "../host/datatypes.ts";
 import type { ServedModel } from "../host/served_model.ts";
+import { wireName } from "../host/wire_names.ts";
 import { type BuiltInput, servedBuilt } from "../models/served_built.ts";
 import { servedDecoder } from "../models/served_decoder.ts";
 import { servedOnnx } from "../models/served_onnx.ts";
@@ -214,9 +216,10 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     ...own
   } = settings.text ?? {};
   const eosIds = eos_ids ?? eosIdsOf(text, tokenizer);
-  const answers = {
+  const set = generationSettings({
     ...{ temperature, top_k, top_p, min_p, repetition_penalty, max_new_tokens },
-  };
+  });
+  const answers = { ...read.answers, ...set.answers };
   const isEmbedding = (settings.kind ?? kind ?? "embedding") === "embedding";
   const model = new TextModel(tokenModel, tokenizer, {
     ...read,
@@ -225,18 +228,27 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     ...own,
     ...(tokensMax !== undefined && { tokensMax }),
     ...(eosIds && { eosIds }),
-    answers: { ...read.answers, ...generationSettings(answers).answers },
+    answers,
   });
   const ofTexts = servedText(served, model, settings.kind ?? kind);
-  if (ofTexts.kind !== "decoder" || unread.length === 0) return ofTexts;
-  return {
-    ...ofTexts,
-    notes: [
+  if (ofTexts.kind !== "decoder") return ofTexts;
+  const lost = Object.entries(penaltiesOf(answers)).filter(([name]) =>
+    !Object.hasOwn(model.answers, name)
+  );
+  const notes = [
+    ...(unread.length === 0 ? [] : [
       `answers are drawn without what generation_config.json has besides: ${
         unread.join(", ")
       }`,
-    ],
-  };
+    ]),
+    ...lost.map(([name, value]) =>
+      `answers are drawn without ${
+        wireName(name)
+      } ${value}: the decoder takes its scores as they are, ` +
+      `as those of files do unless their settings have "decoder": {"penalties": true}`
+    ),
+  ];
+  return { ...ofTexts, ...(notes.length > 0 && { notes }) };
 }
 
 /** What a model of texts is for. Those that sentence-transformers embeds with may be decoders by their architecture. */

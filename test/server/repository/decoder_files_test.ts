@@ -226,6 +226,20 @@ Deno.test("what a folder says of answers and is not computed is told, and what c
     writeDecoder(folder, "hot", { generation: { temperature: "hot" } });
     writeDecoder(folder, "all", { generation: { top_p: 2 } });
     writeDecoder(folder, "rows", { generation, settings: { kind: "tensors" } });
+    writeDecoder(folder, "alike", {
+      generation: { repetition_penalty: 1.5 },
+      settings: { decoder: { sample: false } },
+    });
+    writeDecoder(folder, "changed", {
+      generation: { repetition_penalty: 1.5 },
+      settings: { decoder: { sample: false, penalties: true } },
+    });
+    writeDecoder(folder, "set", {
+      settings: {
+        decoder: { penalties: false },
+        text: { repetition_penalty: 2 },
+      },
+    });
   }, async ({ repository, host }) => {
     const failed = await repository.sync();
     const file = "cannot be loaded: generation_config.json:";
@@ -236,10 +250,17 @@ Deno.test("what a folder says of answers and is not computed is told, and what c
     const notes = host.models.flatMap(({ name, notes = [] }) =>
       notes.map((note) => [name, note])
     );
-    assert.deepEqual(notes, [[
-      "told",
-      "answers are drawn without what generation_config.json has besides: begin_suppress_tokens [3], num_beams 3",
-    ]]);
+    const without = (penalty: string) =>
+      `answers are drawn without ${penalty}: the decoder takes its scores as they are, ` +
+      `as those of files do unless their settings have "decoder": {"penalties": true}`;
+    assert.deepEqual(notes, [
+      ["alike", without("repetition_penalty 1.5")],
+      ["set", without("repetition_penalty 2")],
+      [
+        "told",
+        "answers are drawn without what generation_config.json has besides: begin_suppress_tokens [3], num_beams 3",
+      ],
+    ]);
   });
 });
 
