@@ -1,4 +1,5 @@
 /** What `generation_config.json` of transformers says of a decoder's answers. */
+import { listOf } from "../base/checked_options.ts";
 import { describe, isList } from "../base/describe.ts";
 import {
   ANSWER_CHECKS,
@@ -12,7 +13,7 @@ import { parsed } from "./parsed.ts";
 export interface GenerationSettings {
   /** How they are generated where a request does not say: the option `answers` of a model. */
   readonly answers: AnswerDefaults;
-  /** Ids that are never drawn (`suppress_tokens`): the option `banned` of a decoder. */
+  /** Ids that are never drawn (`suppress_tokens`, `bad_words_ids` of one): the option `banned` of a decoder. */
   readonly banned: readonly number[];
   /** What would change answers and is not computed, by its name and value. */
   readonly unread: readonly string[];
@@ -39,7 +40,6 @@ const UNREAD: Readonly<Record<string, unknown>> = {
   encoder_repetition_penalty: 1,
   no_repeat_ngram_size: 0,
   encoder_no_repeat_ngram_size: 0,
-  bad_words_ids: null,
   sequence_bias: null,
   begin_suppress_tokens: null,
   forced_bos_token_id: null,
@@ -92,9 +92,10 @@ export function generationSettings(file: unknown): GenerationSettings {
     top_p: topP === 0 ? Number.MIN_VALUE : topP,
     stop_strings: typeof stop === "string" ? [stop] : stop,
   };
-  const banned = given["suppress_tokens"] ?? [];
+  const suppressed = given["suppress_tokens"] ?? [];
   try {
-    areIds("suppress_tokens", banned);
+    areIds("suppress_tokens", suppressed);
+    const { words, longer } = badWords(given);
     return {
       answers: Object.fromEntries(
         Object.entries(ANSWERS).filter(([name]) => isSaid(said[name])).map(
@@ -104,14 +105,37 @@ export function generationSettings(file: unknown): GenerationSettings {
           },
         ),
       ),
-      banned: banned as readonly number[],
+      banned: [...new Set([...suppressed as readonly number[], ...words])],
       unread: Object.entries(UNREAD).filter(([name, nothing]) =>
         isSaid(given[name]) && given[name] !== nothing
-      ).map(([name]) => `${name} ${describe(given[name])}`),
+      ).map(([name]) => `${name} ${describe(given[name])}`).concat(
+        longer.length === 0 ? [] : [`bad_words_ids ${describe(longer)}`],
+      ),
     };
   } catch (cause) {
     throw new TextFileError(`${FILE}: ${(cause as Error).message}`, { cause });
   }
+}
+
+/**
+ * Words of one token are banned, but for those that end answers; longer ones would depend on what is before them.
+ * Source: transformers, `NoBadWordsLogitsProcessor`.
+ * @throws TypeError or RangeError on one that is none
+ */
+function badWords(
+  { bad_words_ids: given, eos_token_id: eos }: Readonly<
+    Record<string, unknown>
+  >,
+): { words: number[]; longer: (readonly number[])[] } {
+  listOf(areIds)("bad_words_ids", given ?? []);
+  const all = (given ?? []) as (readonly number[])[];
+  const ends = [eos].flat();
+  return {
+    words: all.filter(({ length }) => length === 1).flat().filter((id) =>
+      !ends.includes(id)
+    ),
+    longer: all.filter(({ length }) => length > 1),
+  };
 }
 
 function isSaid(value: unknown): boolean {

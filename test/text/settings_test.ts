@@ -144,7 +144,7 @@ Deno.test("classifiers, rerankers and decoders are told by their architecture", 
 /** Settings of answers with values that ask for nothing. */
 const NOTHING = {
   ...{ epsilon_cutoff: 0, typical_p: 1, guidance_scale: 1, num_beams: 1 },
-  ...{ no_repeat_ngram_size: 0, bad_words_ids: [], min_length: 0 },
+  ...{ no_repeat_ngram_size: 0, min_length: 0 },
   ...{ begin_suppress_tokens: null, forced_eos_token_id: null },
 };
 const anyNumber = (of: fc.Arbitrary<number>) =>
@@ -162,6 +162,10 @@ Deno.test("a decoder's answers are as generation_config.json says, and what is n
     max_new_tokens: anyNumber(fc.integer({ min: 1, max: 5000 })),
     stop_strings: fc.constantFrom(undefined, [], "a", ["a", "b"]),
     suppress_tokens: fc.constantFrom(undefined, null, [], [3, 4]),
+    eos_token_id: fc.constantFrom(undefined, null, 5, [5, 6]),
+    bad_words_ids: fc.option(
+      fc.array(fc.array(fc.integer({ min: 3, max: 7 }), { maxLength: 2 })),
+    ),
     asked: fc.subarray(Object.keys(NOTHING)),
   });
   fc.assert(fc.property(given, ({ asked, ...file }) => {
@@ -182,8 +186,22 @@ Deno.test("a decoder's answers are as generation_config.json says, and what is n
     assert.equal(answers.repetitionPenalty, file.repetition_penalty);
     assert.equal(maxTokens, file.max_new_tokens);
     assert.equal(stop?.join(), file.stop_strings?.toString() || undefined);
-    assert.deepEqual(banned, file.suppress_tokens ?? []);
-    assert.deepEqual([...unread].sort(), asked.map((n) => `${n} 7`).sort());
+    const ends = [file.eos_token_id].flat();
+    const words = file.bad_words_ids ?? [];
+    const [single, longer] = [1, 2].map((n) =>
+      words.filter(({ length }) => length === n)
+    );
+    assert.deepEqual(
+      new Set(banned),
+      new Set([
+        ...file.suppress_tokens ?? [],
+        ...single.flat().filter((id) => !ends.includes(id)),
+      ]),
+    );
+    assert.equal(new Set(banned).size, banned.length);
+    const left = unread.filter((each) => !each.startsWith("bad_words_ids [["));
+    assert.equal(unread.length - left.length, longer.length > 0 ? 1 : 0);
+    assert.deepEqual(left.sort(), asked.map((n) => `${n} 7`).sort());
     const { answers: inSettings = {} } = textSettings({
       ...{ config, generation: written },
     });
@@ -198,6 +216,10 @@ Deno.test("a decoder's answers are as generation_config.json says, and what is n
   assert.throws(
     () => generationSettings({ suppress_tokens: [-1] }),
     /"suppress_tokens\[0\]" is an integer from 0/,
+  );
+  assert.throws(
+    () => generationSettings({ bad_words_ids: [3] }),
+    /"bad_words_ids\[0\]" is an array, got 3/,
   );
 });
 

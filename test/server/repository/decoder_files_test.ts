@@ -201,6 +201,9 @@ Deno.test("answers are as long as a folder says, end with its stop strings, and 
     writeDecoder(open.folder, "kept", {
       generation: { suppress_tokens: [WORDS.indexOf(stop)] },
     });
+    writeDecoder(open.folder, "bad", {
+      generation: { bad_words_ids: [[WORDS.indexOf(stop)], [1, 2]] },
+    });
     assert.deepEqual([...await open.repository.sync()], []);
     const stopped = await answered(open, "stops");
     assert.deepEqual(stopped.reason, "stop");
@@ -209,8 +212,10 @@ Deno.test("answers are as long as a folder says, end with its stop strings, and 
     assert.deepEqual(others.words, words);
     assert(stopped.words.includes(first));
     for (let seed = 0; seed < 8; seed++) {
-      const { words } = await answered(open, "kept", { seed, temperature: 2 });
+      const drawn = { seed, temperature: 2 };
+      const { words } = await answered(open, "kept", drawn);
       assert(words.length === 20 && !words.includes(stop));
+      assert.deepEqual((await answered(open, "bad", drawn)).words, words);
     }
   });
 });
