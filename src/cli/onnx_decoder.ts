@@ -42,6 +42,7 @@ export const TOKENS_OPTIONS = {
   "repetition-penalty": { type: "string" },
   "presence-penalty": { type: "string" },
   "frequency-penalty": { type: "string" },
+  "no-repeat-ngram-size": { type: "string" },
 } as const;
 
 /** Lines of help about them. */
@@ -55,7 +56,8 @@ export const TOKENS_HELP =
   --seed N          of the draws (default 0)
   --repetition-penalty P  divides scores above 0 of tokens that were there by P, and multiplies others
   --presence-penalty P    takes P from scores of tokens that the answer has
-  --frequency-penalty P   takes P from them for each time`;
+  --frequency-penalty P   takes P from them for each time
+  --no-repeat-ngram-size N  has no run of N tokens come twice`;
 
 /** What a request draws by. */
 interface Draws {
@@ -67,6 +69,7 @@ interface Draws {
   readonly "repetition-penalty"?: string;
   readonly "presence-penalty"?: string;
   readonly "frequency-penalty"?: string;
+  readonly "no-repeat-ngram-size"?: string;
 }
 
 /** Options of draws that mean something with a temperature alone. */
@@ -77,6 +80,7 @@ const PENALTIES = {
   "repetition-penalty": "repetitionPenalty",
   "presence-penalty": "presencePenalty",
   "frequency-penalty": "frequencyPenalty",
+  "no-repeat-ngram-size": "noRepeatNgramSize",
 } as const;
 
 const PENALTY_OPTIONS = Object.keys(PENALTIES) as (keyof typeof PENALTIES)[];
@@ -192,6 +196,8 @@ function penaltiesOf(draws: Draws): Partial<DecoderInput> {
     if (text === undefined) return [];
     const value = option === "repetition-penalty"
       ? numberOf(option, text, "above 0", isPositiveFloat32)
+      : option === "no-repeat-ngram-size"
+      ? integerOf(`--${option}`, text, { min: 0, max: 2 ** 31 - 1 })
       : numberOf(option, text, "that f32 has", isFloat32);
     return [[PENALTIES[option], value]];
   }));

@@ -1,7 +1,8 @@
 /**
  * What scores of tokens lose for having been there, and what a request adds to them.
  * Source: vLLM, `apply_penalties`, and its order: what is added, `repetition` (Keskar et al., arXiv:1909.05858, section
- * 4.1, by sign as transformers have it), then `frequency` and `presence` (OpenAI).
+ * 4.1, by sign as transformers have it), then `frequency` and `presence` (OpenAI). Runs that do not come twice are
+ * transformers' alone (`NoRepeatNGramLogitsProcessor`).
  */
 
 /** What a request says of its scores. */
@@ -12,6 +13,8 @@ export interface Penalties {
   readonly presence: number;
   /** What they lose for each time. */
   readonly frequency: number;
+  /** No run of so many tokens comes twice; 0: any may. */
+  readonly noRepeat: number;
   /** What is added, by the token's id; at most `BIASES_MAX`. */
   readonly biases: readonly (readonly [id: number, added: number])[];
 }
@@ -23,26 +26,30 @@ export const BIASES_MAX = 300;
 const NONE = -1;
 
 /** Places of a row before ids and biases in turns. */
-const HEAD = 4;
+const HEAD = 5;
 
 /** Floats of a request's row. */
 export const PENALTIES = HEAD + 2 * BIASES_MAX;
 
-/** A request's row: `repetition`, `presence`, `frequency`, tokens of its prompt, then ids and what they get. */
+/** A request's row: its numbers, tokens of its prompt, then ids and what they get. */
 export function penaltyRow(
-  { repetition, presence, frequency, biases }: Penalties,
+  { repetition, presence, frequency, noRepeat, biases }: Penalties,
   promptTokens: number,
 ): Float32Array {
   const row = new Float32Array(PENALTIES).fill(NONE);
-  row.set([repetition, presence, frequency, promptTokens, ...biases.flat()]);
+  const numbers = [repetition, presence, frequency, noRepeat, promptTokens];
+  row.set([...numbers, ...biases.flat()]);
   return row;
 }
 
 /** Whether a request's row changes anything; tokens so far are nobody's business otherwise. */
 export function changesScores(row: Float32Array): boolean {
-  const [repetition, presence, frequency] = row;
-  return row[HEAD] !== NONE || repetition !== 1 || presence !== 0 ||
-    frequency !== 0;
+  const [, , , noRepeat] = row;
+  return row[HEAD] !== NONE || isLosing(row) || noRepeat > 0;
+}
+
+function isLosing([repetition, presence, frequency]: Float32Array): boolean {
+  return repetition !== 1 || presence !== 0 || frequency !== 0;
 }
 
 /** Tokens so far, of at most `most`: those of the prompt. */
@@ -66,20 +73,21 @@ export function penalised(
   history: Int32Array,
   row: Float32Array,
 ): Map<number, number> {
-  const [repetition, presence, frequency, promptTokens] = row;
+  const [repetition, presence, frequency, noRepeat, promptTokens] = row;
   const changed = new Map<number, number>();
   for (let at = HEAD; at < row.length && row[at] !== NONE; at += 2) {
     changed.set(row[at], scores[row[at]] + row[at + 1]);
   }
-  if (repetition === 1 && presence === 0 && frequency === 0) return changed;
-  for (const [id, times] of timesOf(history, promptTokens)) {
+  const times = isLosing(row) ? timesOf(history, promptTokens) : [];
+  for (const [id, count] of times) {
     // Tables that tokens are looked up in may be longer than scores are.
     if (id >= scores.length) continue;
     const score = changed.get(id) ?? scores[id];
     const left = score > 0 ? score / repetition : score * repetition;
-    const lost = times > 0 ? frequency * times + presence : 0;
+    const lost = count > 0 ? frequency * count + presence : 0;
     changed.set(id, left - lost);
   }
+  for (const id of repeating(history, noRepeat)) changed.set(id, -Infinity);
   return changed;
 }
 
@@ -94,4 +102,18 @@ function timesOf(
     times.set(id, (times.get(id) ?? 0) + (at < promptTokens ? 0 : 1));
   }
   return times;
+}
+
+/** Tokens that would end a run of `size` that there is, of prompt and answer; 0: none. */
+function* repeating(history: Int32Array, size: number): Generator<number> {
+  const end = history.indexOf(NONE);
+  const length = end < 0 ? history.length : end;
+  const from = length - size + 1;
+  for (let at = 0; size > 0 && at + size <= length; at++) {
+    let same = 0;
+    while (same < size - 1 && history[at + same] === history[from + same]) {
+      same++;
+    }
+    if (same === size - 1) yield history[at + same];
+  }
 }

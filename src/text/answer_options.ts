@@ -28,6 +28,8 @@ export interface AnswerDefaults {
   readonly presencePenalty?: number;
   /** What they lose for each time that they are there; default 0. */
   readonly frequencyPenalty?: number;
+  /** No run of so many tokens of prompt and answer comes twice; default 0: any may. */
+  readonly noRepeatNgramSize?: number;
   /** Strings that end the answer, which leaves them out; none is empty. Special tokens are among what they may be. */
   readonly stop?: readonly string[];
 }
@@ -46,6 +48,7 @@ export const ANSWER_CHECKS: Checks<AnswerDefaults> = {
   repetitionPenalty: number("above 0 in f32", isPositiveFloat32),
   presencePenalty: number("a number of f32", isFloat32),
   frequencyPenalty: number("a number of f32", isFloat32),
+  noRepeatNgramSize: integer(0, MOST),
   stop: listOf((name, value) => {
     if (typeof value === "string" && value !== "") return;
     throw new TypeError(

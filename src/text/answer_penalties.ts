@@ -6,9 +6,17 @@ import type { AnswerOptions } from "./generate_options.ts";
 const NOTHING: Required<
   Pick<
     AnswerDefaults,
-    "repetitionPenalty" | "presencePenalty" | "frequencyPenalty"
+    | "repetitionPenalty"
+    | "presencePenalty"
+    | "frequencyPenalty"
+    | "noRepeatNgramSize"
   >
-> = { repetitionPenalty: 1, presencePenalty: 0, frequencyPenalty: 0 };
+> = {
+  repetitionPenalty: 1,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+  noRepeatNgramSize: 0,
+};
 
 /** Those that change something, as a decoder's requests have them. */
 export function penaltiesOf(answer: AnswerOptions): Partial<AnswerOptions> {

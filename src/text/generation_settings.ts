@@ -29,6 +29,7 @@ const ANSWERS: Readonly<Record<string, keyof AnswerDefaults>> = {
   top_p: "topP",
   min_p: "minP",
   repetition_penalty: "repetitionPenalty",
+  no_repeat_ngram_size: "noRepeatNgramSize",
   stop_strings: "stop",
 };
 
@@ -38,7 +39,6 @@ const UNREAD: Readonly<Record<string, unknown>> = {
   epsilon_cutoff: 0,
   eta_cutoff: 0,
   encoder_repetition_penalty: 1,
-  no_repeat_ngram_size: 0,
   encoder_no_repeat_ngram_size: 0,
   sequence_bias: null,
   begin_suppress_tokens: null,

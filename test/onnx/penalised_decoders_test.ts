@@ -35,12 +35,20 @@ const anyRequest: fc.Arbitrary<DecoderInput> = fc.record({
   repetitionPenalty: fc.constantFrom(1, 1.1, 2, 0.5),
   presencePenalty: fc.constantFrom(0, 0.5, -0.3),
   frequencyPenalty: fc.constantFrom(0, 0.25, -0.1),
+  noRepeatNgramSize: fc.constantFrom(0, 1, 2, 3),
   logitBias: fc.dictionary(
     fc.nat(VOCABULARY - 1).map(String),
     fc.constantFrom(-100, -0.5, 0.5, 3),
     { maxKeys: 3 },
   ) as fc.Arbitrary<Record<number, number>>,
 });
+
+/** Whether the last so many tokens are there before, as words of a text. */
+function isRepeated(tokens: readonly number[], size: number): boolean {
+  const runs = tokens.map((_, at) => tokens.slice(at, at + size))
+    .filter(({ length }) => length === size).map(String);
+  return size > 0 && runs.slice(0, -1).includes(runs.at(-1)!);
+}
 
 /** Tokens of the largest scores, as vLLM's documents and OpenAI's have the rules, from the model's own scores. */
 function reference(
@@ -49,11 +57,14 @@ function reference(
 ): number[] {
   const { repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } =
     request;
+  const { noRepeatNgramSize = 0 } = request;
   const answer: number[] = [];
   for (let step = 0; step * VOCABULARY < scores.length; step++) {
     const own = scores.subarray(step * VOCABULARY, (step + 1) * VOCABULARY);
     const changed = Float32Array.from(own, (score, id) => {
       const times = answer.filter((one) => one === id).length;
+      const made = [...Array.from(tokens), ...answer, id];
+      if (isRepeated(made, noRepeatNgramSize)) return -Infinity;
       let value = score + Math.fround(logitBias[id] ?? 0);
       if (times > 0 || Array.from(tokens).includes(id)) {
         const factor = Math.fround(repetitionPenalty);
@@ -93,6 +104,7 @@ Deno.test("changed scores draw the same tokens in every batch, on virtual time a
     ...{ temperature: [0, 1, 1.5][i % 3], minP: [0, 0.3][i % 2] },
     // Some change nothing.
     ...(i % 4 > 0 && { repetitionPenalty: 1 + i / 8, presencePenalty: 0.2 }),
+    ...(i % 3 === 1 && { noRepeatNgramSize: 2 }),
     ...(i % 5 > 2 && { frequencyPenalty: 0.5, logitBias: { [i]: 2, 3: -9 } }),
   }));
   const alone = requests.map((request) => runRequests(model, [request])[0]);
@@ -133,7 +145,10 @@ Deno.test("who changes nothing has the tokens of a decoder that cannot", async (
     return graph.inputs.reduce((sum, { data }) => sum + data.byteLength, 0);
   };
   // Tokens so far are a row of all positions, which would be copied for nothing.
-  const saying = [{ presencePenalty: 1 }, { logitBias: { 3: 1 } }];
+  const saying = [
+    ...[{ presencePenalty: 1 }, { logitBias: { 3: 1 } }],
+    { noRepeatNgramSize: 1 },
+  ];
   for (const more of saying) {
     assert.equal(brought(more) - brought({}), 4 * POSITIONS);
   }
@@ -182,6 +197,7 @@ Deno.test("what cannot be is refused by name", async () => {
   refused({ minP: 1.5 }, /"minP" of .* is from 0 to 1, got 1.5/);
   refused({ repetitionPenalty: 0 }, /"repetitionPenalty" .* above 0 in f32/);
   refused({ repetitionPenalty: 1e-60 }, /above 0 in f32, got 1e-60/);
+  refused({ noRepeatNgramSize: 1.5 }, /"noRepeatNgramSize" .* whole number/);
   refused({ presencePenalty: NaN }, /"presencePenalty" .* number of f32/);
   refused({ frequencyPenalty: 1e39 }, /"frequencyPenalty" .* got 1e\+39/);
   refused({ logitBias: [1] }, /"logitBias" .* is an object of numbers/);

@@ -144,7 +144,7 @@ Deno.test("classifiers, rerankers and decoders are told by their architecture", 
 /** Settings of answers with values that ask for nothing. */
 const NOTHING = {
   ...{ epsilon_cutoff: 0, typical_p: 1, guidance_scale: 1, num_beams: 1 },
-  ...{ no_repeat_ngram_size: 0, min_length: 0 },
+  ...{ encoder_no_repeat_ngram_size: 0, min_length: 0 },
   ...{ begin_suppress_tokens: null, forced_eos_token_id: null },
 };
 const anyNumber = (of: fc.Arbitrary<number>) =>
@@ -159,6 +159,7 @@ Deno.test("a decoder's answers are as generation_config.json says, and what is n
     top_p: anyNumber(fc.double({ min: 0, max: 1, noNaN: true })),
     min_p: anyNumber(fc.double({ min: 0, max: 1, noNaN: true })),
     repetition_penalty: anyNumber(fc.double({ min: 0.1, max: 9, noNaN: true })),
+    no_repeat_ngram_size: anyNumber(fc.nat(9)),
     max_new_tokens: anyNumber(fc.integer({ min: 1, max: 5000 })),
     stop_strings: fc.constantFrom(undefined, [], "a", ["a", "b"]),
     suppress_tokens: fc.constantFrom(undefined, null, [], [3, 4]),
@@ -184,6 +185,7 @@ Deno.test("a decoder's answers are as generation_config.json says, and what is n
     assert.equal(topP, file.top_p === 0 ? Number.MIN_VALUE : file.top_p);
     assert.equal(answers.minP, file.min_p);
     assert.equal(answers.repetitionPenalty, file.repetition_penalty);
+    assert.equal(answers.noRepeatNgramSize, file.no_repeat_ngram_size);
     assert.equal(maxTokens, file.max_new_tokens);
     assert.equal(stop?.join(), file.stop_strings?.toString() || undefined);
     const ends = [file.eos_token_id].flat();

@@ -26,6 +26,8 @@ export interface PenaltyInput {
   readonly presencePenalty?: number;
   /** What they lose for each time that they are there; default 0. */
   readonly frequencyPenalty?: number;
+  /** No run of so many tokens of prompt and answer comes twice; default 0: any may. */
+  readonly noRepeatNgramSize?: number;
   /** What is added to scores, by the token's id; of 300 tokens at most. */
   readonly logitBias?: Readonly<Record<number, number>>;
 }
@@ -38,7 +40,7 @@ export const DRAW_FIELDS: readonly (keyof DrawInput)[] = [
 /** Fields of a request that change scores. */
 export const PENALTY_FIELDS: readonly (keyof PenaltyInput)[] = [
   ...(["repetitionPenalty", "presencePenalty"] as const),
-  ...(["frequencyPenalty", "logitBias"] as const),
+  ...(["frequencyPenalty", "noRepeatNgramSize", "logitBias"] as const),
 ];
 
 /** Settings of a draw: temperature, topK, topP, minP. */
@@ -74,16 +76,12 @@ export function readDraws(
       `of a request to "${name}" is ${what}, got ${describe(value)}`,
     );
   };
+  const isWhole = (k: number) => Number.isSafeInteger(k) && k >= 0;
   const isShare = (p: number) => p >= 0 && p <= 1;
   return {
     settings: [
       number("temperature", 0, "at least 0", (t) => t >= 0 && t < Infinity),
-      number(
-        "topK",
-        0,
-        "a whole number",
-        (k) => Number.isSafeInteger(k) && k >= 0,
-      ),
+      number("topK", 0, "a whole number", isWhole),
       number("topP", 1, "above 0 and up to 1", (p) => p > 0 && isShare(p)),
       number("minP", 0, "from 0 to 1", isShare),
     ],
@@ -102,6 +100,7 @@ export function readDraws(
       ),
       presence: number("presencePenalty", 0, "a number of f32", isFloat32),
       frequency: number("frequencyPenalty", 0, "a number of f32", isFloat32),
+      noRepeat: number("noRepeatNgramSize", 0, "a whole number", isWhole),
       biases: readBiases(name, input["logitBias"] ?? {}, vocabulary),
     },
   };

@@ -44,7 +44,7 @@ export interface DecoderOptions {
   readonly sample?: boolean;
   /**
    * Whether requests may change scores, of tokens that are drawn or not (`repetitionPenalty`, `presencePenalty`,
-   * `frequencyPenalty`, `logitBias`). Whoever does hands the tokens so far on from step to step, of as many as
+   * `frequencyPenalty`, `noRepeatNgramSize`, `logitBias`). Whoever does hands the tokens so far on from step to step, of as many as
    * `positionsMax`: slots take 8 bytes more for each of these, and 4 more of whoever does. Default false.
    */
   readonly penalties?: boolean;

@@ -115,6 +115,14 @@ export const MUTANTS: MutantList = [
     why: "a score below 0 loses by being multiplied",
   },
   {
+    id: "onnx.runs-of-tokens",
+    file: "src/plain/penalties.ts",
+    from: "at + size <= length",
+    to: "at + size < length",
+    tests: [PENALISED],
+    why: "the newest run of tokens does not come again, either",
+  },
+  {
     id: "onnx.least-share",
     file: "src/plain/sample_token.ts",
     from: "weightOf(id) >= minP",

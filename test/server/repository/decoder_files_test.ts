@@ -118,6 +118,9 @@ Deno.test("answers are drawn as a folder's generation_config.json says, unless i
       generation: { ...greedy, repetition_penalty: 4, min_p: 0.6 },
       settings: { text: { repetition_penalty: 1, min_p: 0 } },
     });
+    writeDecoder(folder, "once", {
+      generation: { ...greedy, no_repeat_ngram_size: 1 },
+    });
     writeDecoder(folder, "settings", { generation: drawn, settings });
     writeDecoder(folder, "drawless", {
       generation: drawn,
@@ -153,6 +156,8 @@ Deno.test("answers are drawn as a folder's generation_config.json says, unless i
       told.add(expected.words.join(" "));
     }
     assert(told.size >= 6, "settings make different answers");
+    const { words } = await answered(open, "once", { max_tokens: 14 });
+    assert.deepEqual([...new Set(["b", "c", ...words])].length, 16);
     // Whatever its batch.
     const together = await Promise.all(
       cases.map(([name, asked]) => answered(open, name, asked)),
