@@ -1,6 +1,7 @@
 /** Scores that requests change: the same tokens in every batch, and those that a naive reading of the rules takes. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { Prng } from "../../src/base/prng.ts";
 import { ServingEngine } from "../../src/engine/wall/serving.ts";
 import { CellGraph } from "../../src/graph/cell_graph.ts";
 import type { DecoderInput } from "../../src/onnx/decoder/decoder_model.ts";
@@ -10,7 +11,14 @@ import { ask } from "../engine/ask.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { runRequests } from "../run_requests.ts";
 import { BATCHING } from "./batching.ts";
+import {
+  crossDecoder,
+  SEEN,
+  VOCABULARY as CROSS_VOCABULARY,
+  WIDTH,
+} from "./cross_files.ts";
 import { tinyDecoder } from "./decoder_files.ts";
+import { recurrentDecoder } from "./recurrent_files.ts";
 
 const VOCABULARY = 17;
 const POSITIONS = 30;
@@ -54,13 +62,14 @@ function isRepeated(tokens: readonly number[], size: number): boolean {
 function reference(
   { tokens, logitBias = {}, ...request }: DecoderInput,
   scores: Float32Array,
+  vocabulary = VOCABULARY,
 ): number[] {
   const { repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } =
     request;
   const { noRepeatNgramSize = 0 } = request;
   const answer: number[] = [];
-  for (let step = 0; step * VOCABULARY < scores.length; step++) {
-    const own = scores.subarray(step * VOCABULARY, (step + 1) * VOCABULARY);
+  for (let step = 0; step * vocabulary < scores.length; step++) {
+    const own = scores.subarray(step * vocabulary, (step + 1) * vocabulary);
     const changed = Float32Array.from(own, (score, id) => {
       const times = answer.filter((one) => one === id).length;
       const made = [...Array.from(tokens), ...answer, id];
@@ -121,6 +130,55 @@ Deno.test("changed scores draw the same tokens in every batch, on virtual time a
       requests.map((request) => ask(engine, model, request)),
     );
     assert.deepStrictEqual(threads, alone, policy);
+  }
+});
+
+Deno.test("decoders with states, behind an encoder and merged of two have the same rules, in every batch", async () => {
+  const recurrent = recurrentDecoder("LSTM", {
+    ...{ hidden: 5, vocabulary: CROSS_VOCABULARY, seed: 3 },
+  });
+  const seen = (i: number) => {
+    const length = WIDTH * (1 + i % 4);
+    const states = Float32Array.from({ length }, (_, at) => Math.sin(at + i));
+    return { inputs: { encoder_hidden_states: states } };
+  };
+  const kinds: [Uint8Array<ArrayBuffer>, object, object, typeof seen?][] = [
+    [recurrent.file, { states: recurrent.states }, {}],
+    ...(["states", "merged"] as const).map((brings) =>
+      [
+        ...[crossDecoder(brings, new Prng(5)), {}] as const,
+        { sizesMax: { [SEEN]: 4 } },
+        seen,
+      ] as typeof kinds[number]
+    ),
+  ];
+  for (const [file, more, sizes, brings] of kinds) {
+    const model = await loadOnnx(file, {
+      decoder: {
+        ...{ positionsMax: 16, scores: true, penalties: true },
+        ...more,
+      },
+      ...sizes,
+    });
+    const requests = Array.from({ length: 9 }, (_, i): DecoderInput => ({
+      tokens: [i, 3, 2 * i % CROSS_VOCABULARY].slice(0, 1 + i % 3),
+      ...brings?.(i),
+      // Some change nothing.
+      ...(i % 3 > 0 && { repetitionPenalty: 1 + i / 4, logitBias: { [i]: 1 } }),
+      ...(i % 4 === 1 && { noRepeatNgramSize: 2, frequencyPenalty: 0.5 }),
+    }));
+    const alone = requests.map((request) => runRequests(model, [request])[0]);
+    alone.forEach(({ tokens, scores }, i) => {
+      const own = scores!.data as Float32Array;
+      const expected = reference(requests[i], own, CROSS_VOCABULARY);
+      assert.deepEqual([...tokens.data], expected);
+    });
+    for (const [policy, options] of Object.entries(BATCHING)) {
+      const mixed = runRequests(model, requests, {
+        ...{ policy: POLICIES[policy].build(options), workers: 2, gapNs: 700 },
+      });
+      assert.deepStrictEqual(mixed, alone, policy);
+    }
   }
 });
 
