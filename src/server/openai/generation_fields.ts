@@ -51,7 +51,7 @@ const logitBias = record(number(-100, 100));
 
 const aboveZero: Read<number> = (value) => {
   if (typeof value === "number" && isPositiveFloat32(value)) return value;
-  throw invalid("a number above 0", value);
+  throw invalid("a number above 0 in f32", value);
 };
 
 /** Fields of both. */
