@@ -59,9 +59,12 @@ export interface Explanation {
   readonly text: readonly string[];
 }
 
-/** A request that is there, or is kept: nothing that holds its input, its answer or its connection. */
+/** A request that is there, or is kept: nothing that holds its input, its answer, its connection or its model. */
 interface Kept {
-  readonly request: Pick<HostRequest, "id" | "served" | "arrivalNs" | "key">;
+  readonly request: Pick<HostRequest, "id" | "arrivalNs" | "key"> & {
+    readonly model: string;
+    readonly version: string;
+  };
   startNs: number | undefined;
   ending: Ending | undefined;
   log: DecisionLog | undefined;
@@ -110,8 +113,12 @@ export class LiveDecisions implements HostObserver {
 
   /** See HostObserver. */
   arrived({ label, id, served, arrivalNs, key }: HostRequest): void {
+    const { name: model, version } = served;
     this.#present.set(label, {
-      request: { id, served, arrivalNs, ...(key !== undefined && { key }) },
+      request: {
+        ...{ id, model, version, arrivalNs },
+        ...(key !== undefined && { key }),
+      },
       startNs: undefined,
       ending: undefined,
       log: undefined,
@@ -149,7 +156,7 @@ export class LiveDecisions implements HostObserver {
     for (let at = this.#ended.size - 1; at >= 0; at--) {
       const kept = this.#ended.at(at)!;
       const { request } = kept;
-      const isIt = request.id === id && request.served.name === model &&
+      const isIt = request.id === id && request.model === model &&
         (key === undefined || request.key === key);
       if (isIt) return explained(kept);
     }
@@ -163,7 +170,7 @@ function explained(kept: Kept): Explanation {
   const { request, startNs, log, rows } = kept;
   const ids = [...kept.ids ?? []];
   const { outcome, endNs, reason } = kept.ending!;
-  const { arrivalNs, served: { name: model, version } } = request;
+  const { arrivalNs, model, version } = request;
   const since = (ns: number) => nsToMs(ns - arrivalNs);
   const launches = log === undefined
     ? []
