@@ -49,7 +49,11 @@ export {
   listenAgent,
   type ListenAgentOptions,
 } from "./server/runtime/listen_agent.ts";
-export type { HostEnding, HostObserver } from "./server/host/host_observer.ts";
+export type {
+  HostEnding,
+  HostObserver,
+  ModelVersion,
+} from "./server/host/host_observer.ts";
 export type {
   ModelRepository,
   RepositoryEntry,

@@ -14,20 +14,18 @@ import {
   QueueFullError,
 } from "../../engine/core/errors.ts";
 import { wallNs } from "../../engine/wall/clock.ts";
-import { guardedObserver } from "../../engine/wall/guarded_observer.ts";
 import { reporter } from "../../engine/wall/reporter.ts";
 import type { RunResult } from "../../engine/wall/run_result.ts";
 import { ServingEngine } from "../../engine/wall/serving.ts";
 import type { StepResult, StepStream } from "../../engine/wall/step_stream.ts";
 import type { StreamOptions } from "../../engine/wall/stream_session.ts";
-import { tee } from "../../metrics/tee.ts";
-import type { Observer } from "../../policy/records.ts";
 import { type Admission, UNLIMITED } from "./admission.ts";
 import { InputError, NotFoundError, UnavailableError } from "./errors.ts";
 import type { Entered } from "./entered.ts";
 import type { FrameTurn } from "./frame_turns.ts";
 import { Generation } from "./generation.ts";
-import type { HostEnding, HostObserver } from "./host_observer.ts";
+import type { HostEnding } from "./host_observer.ts";
+import { HostObservers } from "./host_observers.ts";
 import {
   ENGINE_CHECKS,
   HOOK_CHECKS,
@@ -72,7 +70,7 @@ export class EngineHost {
   readonly statistics: ModelStatistics = new ModelStatistics();
   readonly #options: Partial<HostOptions>;
   readonly #admission: Admission;
-  readonly #observers: readonly HostObserver[];
+  readonly #observers: HostObservers;
   readonly #report: ReturnType<typeof reporter>;
   readonly #sessions = new Set<HostSession>();
   #generation: Generation | undefined;
@@ -125,11 +123,11 @@ export class EngineHost {
     this.#options = options;
     this.#admission = options.admission ?? UNLIMITED;
     this.#report = reporter(options.onError);
-    this.#observers = [
-      this.#admission,
-      this.statistics,
-      ...options.observers ?? [],
-    ];
+    const { observers = [] } = options;
+    this.#observers = new HostObservers(
+      [this.#admission, this.statistics, ...observers],
+      this.#report,
+    );
   }
 
   /** All that is served, in the order in which it was given. */
@@ -331,7 +329,7 @@ export class EngineHost {
     let result: T | undefined;
     let beganNs = NaN;
     let turn: FrameTurn | undefined;
-    this.#tell((observer) => observer.arrived?.(request));
+    this.#observers.tell((observer) => observer.arrived?.(request));
     try {
       const entered = enter();
       turn = entered.turn;
@@ -345,7 +343,9 @@ export class EngineHost {
         if (leftMs <= 0) {
           throw new DeadlineError("It was not admitted in time", "finish");
         }
-        if (isFirst) this.#tell((observer) => observer.started?.(request));
+        if (isFirst) {
+          this.#observers.tell((observer) => observer.started?.(request));
+        }
         beganNs = wallNs();
         try {
           result = await entered.begin({
@@ -365,7 +365,7 @@ export class EngineHost {
           // What the next admission refuses has nothing to give back.
           const giveBack = release;
           release = undefined;
-          this.#call(giveBack);
+          this.#observers.call(giveBack);
         }
       }
       const { timing } = result;
@@ -380,7 +380,7 @@ export class EngineHost {
       throw error;
     } finally {
       if (isAdmitted) this.#roomTurns.ended();
-      if (release) this.#call(release);
+      if (release) this.#observers.call(release);
       turn?.over();
     }
   }
@@ -394,7 +394,9 @@ export class EngineHost {
 
   #ended(request: HostRequest, ending: Omit<HostEnding, "endNs">): void {
     const endNs = wallNs();
-    this.#tell((observer) => observer.ended?.(request, { ...ending, endNs }));
+    this.#observers.tell((observer) =>
+      observer.ended?.(request, { ...ending, endNs })
+    );
   }
 
   /** An engine's error, in the host's words; a caller's reason is his own. */
@@ -442,14 +444,19 @@ export class EngineHost {
         ...checkedOptions('"engine" of a host', settings, ENGINE_CHECKS),
         models: models.map(({ model }) => model),
         policy: decides,
-        observer: this.#engineObserver(number, models, decides.name),
+        observer: this.#observers.engine(number, models, decides.name),
         ...(this.#options.onError && { onError: this.#options.onError }),
+      }).catch((error) => {
+        this.#left(models);
+        this.#observers.served(this.#models);
+        throw error;
       });
       next = new Generation(number, engine, new Set(models), true);
     }
     this.#generation = next;
     if (next) this.#open.add(next);
     this.#models = [...models];
+    this.#observers.served(models);
     await Promise.all(
       [...this.#sessions].map((session) => session.moveTo(next)),
     );
@@ -459,16 +466,12 @@ export class EngineHost {
   async #retire(generation: Generation): Promise<void> {
     await generation.retire().catch((error) => this.#report(error));
     this.#open.delete(generation);
+    this.#left(generation.models);
   }
 
-  #engineObserver(...of: Parameters<NonNullable<HostObserver["engine"]>>) {
-    const observers: Observer[] = [];
-    this.#tell((observer) => {
-      const heard = observer.engine?.(...of);
-      if (heard) observers.push(guardedObserver(heard, this.#report));
-      return heard;
-    });
-    return tee(...observers);
+  #left(models: Iterable<ServedModel>): void {
+    const there = [...this.#open].flatMap(({ models }) => [...models]);
+    this.#observers.left(models, there);
   }
 
   async #close(): Promise<void> {
@@ -477,22 +480,5 @@ export class EngineHost {
     await Promise.all([...this.#sessions].map((session) => session.close()));
     await Promise.all([...this.#open].map((one) => this.#retire(one)));
     this.#state = "closed";
-  }
-
-  /** Tells observers, none of which hears of another one's mistakes. */
-  #tell(hook: (observer: HostObserver) => unknown): void {
-    for (const observer of this.#observers) this.#call(() => hook(observer));
-  }
-
-  /** Calls what somebody else has given. What it throws, or its promise is rejected with, is reported, and no more. */
-  #call(theirs: () => unknown): void {
-    try {
-      const returned = theirs();
-      if (returned instanceof Promise) {
-        returned.catch((error) => this.#report(error));
-      }
-    } catch (error) {
-      this.#report(error);
-    }
   }
 }

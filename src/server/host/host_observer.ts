@@ -18,6 +18,9 @@ export interface HostEnding {
   readonly error?: unknown;
 }
 
+/** What is kept of a model that is served no more. */
+export type ModelVersion = Pick<ServedModel, "name" | "version">;
+
 /** Hooks that the host calls synchronously; what they throw is reported, and changes nothing. */
 export interface HostObserver {
   /**
@@ -29,6 +32,11 @@ export interface HostObserver {
     models: readonly ServedModel[],
     policy: string,
   ): Observer;
+  /**
+   * A version is served no more, nor do requests reach it, and others have gone since: what is kept of it may go. It may
+   * be served again.
+   */
+  forget?(version: ModelVersion): void;
   /** A request came, before it was admitted. */
   arrived?(request: HostRequest): void;
   /** It was admitted, and the engine has it now. */

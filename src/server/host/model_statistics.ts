@@ -4,7 +4,11 @@ import type { Cell } from "../../graph/cell.ts";
 import type { Observer } from "../../policy/records.ts";
 import { dateMs } from "../../engine/wall/clock.ts";
 import { msToNs } from "../../base/units.ts";
-import type { HostEnding, HostObserver } from "./host_observer.ts";
+import type {
+  HostEnding,
+  HostObserver,
+  ModelVersion,
+} from "./host_observer.ts";
 import type { HostRequest } from "./host_request.ts";
 import { servedLabel, type ServedModel } from "./served_model.ts";
 
@@ -57,7 +61,7 @@ class Figures implements ModelFigures {
   readonly batches: Map<number, Sum> = new Map();
 }
 
-/** Counts for all models of a host; figures of a version stay when it is loaded again. */
+/** Counts for all models of a host; figures of a version stay when it is loaded again, unless many others left since. */
 export class ModelStatistics implements HostObserver {
   readonly #figures = new Map<string, Figures>();
   /** Of requests that are there, by label: a model may be served under several names. */
@@ -88,6 +92,11 @@ export class ModelStatistics implements HostObserver {
         batches.add(endNs - startNs);
       },
     };
+  }
+
+  /** See HostObserver. */
+  forget(version: ModelVersion): void {
+    this.#figures.delete(servedLabel(version));
   }
 
   /** See HostObserver. */

@@ -29,7 +29,7 @@ abstract class LabelledFamily<Series> implements Family {
   /** By the labels, as they are written. */
   readonly #series = new Map<string, { labels: Labels; series: Series }>();
   /** Of labels that were seen before, which need not be written again to be found. */
-  readonly #seen = new WeakMap<Labels, Series>();
+  #seen = new WeakMap<Labels, Series>();
 
   constructor(
     readonly name: string,
@@ -61,6 +61,17 @@ abstract class LabelledFamily<Series> implements Family {
   /** All series, with their labels. */
   entries(): Iterable<{ readonly labels: Labels; readonly series: Series }> {
     return this.#series.values();
+  }
+
+  /** Takes out all series that have these labels, whatever others. */
+  forget(some: Labels): void {
+    for (const [key, { labels }] of this.#series) {
+      const isSuch = Object.entries(some).every(([name, value]) =>
+        labels[name] === value
+      );
+      if (isSuch) this.#series.delete(key);
+    }
+    this.#seen = new WeakMap();
   }
 
   write(lines: string[]): void {

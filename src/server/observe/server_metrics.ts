@@ -7,13 +7,16 @@ import { NS_PER_MS, NS_PER_S } from "../../base/units.ts";
 import type { Model } from "../../graph/model.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { Observer, TaskRecord } from "../../policy/records.ts";
-import type { HostEnding, HostObserver } from "../host/host_observer.ts";
+import type {
+  HostEnding,
+  HostObserver,
+  ModelVersion,
+} from "../host/host_observer.ts";
 import type { HostRequest } from "../host/host_request.ts";
 import type { ServedModel } from "../host/served_model.ts";
 import { servedLabel } from "../host/served_model.ts";
 import {
   CounterFamily,
-  type Family,
   GaugeFamily,
   HistogramFamily,
   type Labels,
@@ -96,11 +99,12 @@ export class ServerMetrics implements HostObserver {
     "Requests that ended without a result after they were admitted, by reason.",
   );
   /** All that there is. */
-  readonly families: readonly Family[] = [
-    ...[this.#queue, this.#execute, this.#request],
-    ...[this.#batchSize, this.#padding, this.#running, this.#waiting],
-    ...[this.#served, this.#refused, this.#refusedUnread, this.#failed],
-  ];
+  readonly families:
+    readonly (CounterFamily | GaugeFamily | HistogramFamily)[] = [
+      ...[this.#queue, this.#execute, this.#request],
+      ...[this.#batchSize, this.#padding, this.#running, this.#waiting],
+      ...[this.#served, this.#refused, this.#refusedUnread, this.#failed],
+    ];
   readonly #labels = new WeakMap<ServedModel, Labels>();
   /** Of one that is served under several names: under the first. */
   readonly #ofModel = new WeakMap<Model, Labels>();
@@ -159,6 +163,11 @@ export class ServerMetrics implements HostObserver {
     this.#policy = policy;
     for (const served of models) this.#labelsOf(served);
     return { task: (task, record) => this.#ran(task, record) };
+  }
+
+  /** See HostObserver. */
+  forget({ name: model, version }: ModelVersion): void {
+    for (const family of this.families) family.forget({ model, version });
   }
 
   /** See HostObserver. */

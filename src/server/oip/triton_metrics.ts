@@ -11,7 +11,11 @@
  * `nv_inference_compute_output_duration_us` are not there.
  */
 import type { Observer } from "../../policy/records.ts";
-import type { HostEnding, HostObserver } from "../host/host_observer.ts";
+import type {
+  HostEnding,
+  HostObserver,
+  ModelVersion,
+} from "../host/host_observer.ts";
 import type { HostRequest } from "../host/host_request.ts";
 import { servedLabel, type ServedModel } from "../host/served_model.ts";
 import {
@@ -56,6 +60,11 @@ export class TritonMetrics implements HostObserver {
     // Counters are there, and 0, before the first request, as Triton's are.
     for (const served of models) this.#of(served).isHeard = true;
     return {};
+  }
+
+  /** See HostObserver. */
+  forget(version: ModelVersion): void {
+    this.#known.delete(servedLabel(version));
   }
 
   /** See HostObserver. */

@@ -8,9 +8,13 @@ import { nsToMs } from "../../base/units.ts";
 import { absoluteMsOf, wallNs } from "../../engine/wall/clock.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { Observer, TaskRecord } from "../../policy/records.ts";
-import type { HostEnding, HostObserver } from "../host/host_observer.ts";
+import type {
+  HostEnding,
+  HostObserver,
+  ModelVersion,
+} from "../host/host_observer.ts";
 import type { HostRequest } from "../host/host_request.ts";
-import type { ServedModel } from "../host/served_model.ts";
+import { servedLabel, type ServedModel } from "../host/served_model.ts";
 import { HttpError } from "../http/http_error.ts";
 import { reasonOf } from "../observe/refusal_reason.ts";
 
@@ -68,6 +72,8 @@ export class LiveFeed implements HostObserver {
   readonly #encoder = new TextEncoder();
   /** Mean nanoseconds of batches, by cell and rows: 0 where there was none. */
   readonly #curves = new Map<string, Float64Array>();
+  /** Names of a version's cells, by its label. */
+  readonly #cells = new Map<string, readonly string[]>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #tasks: TaskLine[] = [];
   #ended: EndedLine[] = [];
@@ -126,11 +132,24 @@ export class LiveFeed implements HostObserver {
   /** See HostObserver. */
   engine(
     _generation: number,
-    _models: readonly ServedModel[],
+    models: readonly ServedModel[],
     policy: string,
   ): Observer {
     this.#policy = policy;
+    for (const served of models) {
+      const names = served.model.cells.map(({ name }) => name);
+      this.#cells.set(servedLabel(served), names);
+    }
     return { task: (task, record) => this.#ran(task, record) };
+  }
+
+  /** See HostObserver. */
+  forget(version: ModelVersion): void {
+    this.#cells.delete(servedLabel(version));
+    const known = new Set([...this.#cells.values()].flat());
+    for (const cell of this.#curves.keys()) {
+      if (!known.has(cell)) this.#curves.delete(cell);
+    }
   }
 
   /** See HostObserver. */
