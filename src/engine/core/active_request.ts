@@ -138,8 +138,8 @@ export class ActiveRequest<Slot = unknown> implements Request {
     readonly finishNs: number,
     /** Growing steps after which the workload ends the request; hidden from policies. */
     readonly stepsFixed: number | undefined,
-    /** Called when it has ended. */
-    readonly onEnd: OnEnd | undefined,
+    /** Called when it has ended; undefined from then on. */
+    public onEnd: OnEnd | undefined,
     /** Whose frame it is; undefined: an ordinary request. */
     readonly session: ActiveSession<Slot> | undefined = undefined,
   ) {}

@@ -252,7 +252,7 @@ export class EngineCore {
     for (const request of all) request.over = request.departed = true;
     for (const request of all) {
       this.#report(request, nowNs, "failed");
-      request.onEnd?.({ outcome: "failed", error }, nowNs);
+      tellEnd(request, { outcome: "failed", error }, nowNs);
     }
     this.sessions.abandon(error);
   }
@@ -392,7 +392,7 @@ export class EngineCore {
       this.#deadlines.drop(request);
       this.#report(request, nowNs, ending.outcome);
       if (!waiting && request.inFlight === 0) this.#release(request);
-      request.onEnd?.(ending, nowNs);
+      tellEnd(request, ending, nowNs);
     }
   }
 
@@ -469,4 +469,11 @@ export class EngineCore {
       this.#depart(request, nowNs, ending);
     }
   }
+}
+
+/** Who keeps the request longer, as its stream and its deadline do, keeps nothing of what it brought or got. */
+function tellEnd(request: ActiveRequest, ending: Ending, nowNs: number): void {
+  const { onEnd } = request;
+  request.onEnd = request.steps = request.held = undefined;
+  onEnd?.(ending, nowNs);
 }

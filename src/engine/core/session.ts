@@ -99,6 +99,11 @@ export class Session<R, Slot = unknown> {
     );
   }
 
+  /** It is to take no more memory than it has to: copies are made anew. */
+  forgetCopies(): void {
+    this.#spare.length = 0;
+  }
+
   /** What `copyOf` returned is not read any more. */
   giveBack(copies: readonly TensorData[]): void {
     this.#spare.push(copies as TensorData[]);

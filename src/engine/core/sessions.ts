@@ -257,6 +257,7 @@ export class Sessions {
   #vacate(session: ActiveSession): void {
     this.#memory.close(session);
     session.isResident = false;
+    session.forgetCopies();
     this.#parkable.delete(session);
   }
 

@@ -264,4 +264,20 @@ export const MUTANTS: MutantList = [
     tests: ["test/engine/admission_test.ts"],
     why: "what no longer waits makes room for others",
   },
+  {
+    id: "serving.over-holds",
+    file: "src/engine/core/engine.ts",
+    from: "request.onEnd = request.steps = request.held = undefined;",
+    to: "request.steps = request.held = undefined;",
+    tests: ["test/engine/held_requests_test.ts"],
+    why: "what a request brought and got is its caller's when it is over",
+  },
+  {
+    id: "serving.parked-copies",
+    file: "src/engine/core/sessions.ts",
+    from: "    session.forgetCopies();\n",
+    to: "",
+    tests: ["test/engine/held_requests_test.ts"],
+    why: "a parked stream holds its state's bytes alone",
+  },
 ];

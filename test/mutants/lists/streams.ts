@@ -111,8 +111,8 @@ export const MUTANTS: MutantList = [
     id: "streams.in-flight",
     file: "src/engine/core/engine.ts",
     from:
-      "if (!waiting && request.inFlight === 0) this.#release(request);\n      request.onEnd",
-    to: "if (!waiting) this.#release(request);\n      request.onEnd",
+      "if (!waiting && request.inFlight === 0) this.#release(request);\n      tellEnd",
+    to: "if (!waiting) this.#release(request);\n      tellEnd",
     tests: [ORDER, AT_RANDOM],
     why:
       "a frame that was cancelled is over when nothing of it is in flight: its nodes are used again",
