@@ -37,10 +37,15 @@ export class ActiveRequest<Slot = unknown> implements Request {
   /** Rows submitted and not settled; the slot stays until this is 0. */
   inFlight: number = 0;
   /**
-   * Of a frame: rows in long runs of whose end the policy has not heard. Its nodes are not used again before.
+   * Long runs that have nodes of it and of whose end the policy has not heard: nobody else has its graph before.
    * @internal
    */
-  longRows = 0;
+  longRuns = 0;
+  /**
+   * The last one that was counted.
+   * @internal
+   */
+  longRun = -1;
   /** Ended, or about to at the end of its run: further rows are void. */
   over: boolean = false;
   /**

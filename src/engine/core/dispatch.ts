@@ -10,6 +10,7 @@ import type { Growth } from "./growth.ts";
 import {
   countTask,
   type EngineTask,
+  hold,
   idleWorkers,
   nextOfTail,
   type Run,
@@ -98,10 +99,7 @@ export class Dispatch {
       node.state = NODE.submitted;
       node.worker = worker;
       request.inFlight++;
-      if (run.isLong && request.session) {
-        request.longRows++;
-        run.frames.push(request);
-      }
+      hold(run, request);
       if (!request.begun) {
         request.begun = true;
         this.#admission.began(request);

@@ -404,20 +404,24 @@ export class EngineCore {
   /** Nothing of a request that has departed is in flight. */
   #release(request: ActiveRequest): void {
     this.#executor.release(request);
-    if (!request.session) {
-      this.#graphs.leave(request);
-      this.#admission.left();
-    } else if (request.longRows === 0) this.sessions.over(request);
+    if (!request.session) this.#admission.left();
+    if (request.longRuns === 0) this.#partFrom(request);
   }
 
-  /** The policy has heard of a run's end: frames that only waited for that are over. */
-  #letGo({ frames }: Run): void {
-    for (const request of frames) {
-      const isLast = --request.longRows === 0;
+  /** The policy has heard of a run's end: that was all that some requests waited for which are over. */
+  #letGo({ requests }: Run): void {
+    for (const request of requests) {
+      const isLast = --request.longRuns === 0;
       if (isLast && request.departed && request.inFlight === 0) {
-        this.sessions.over(request);
+        this.#partFrom(request);
       }
     }
+  }
+
+  /** No launch that the policy will hear of has nodes of it. */
+  #partFrom(request: ActiveRequest): void {
+    if (request.session) this.sessions.over(request);
+    else this.#graphs.leave(request);
   }
 
   #report(request: ActiveRequest, endNs: number, outcome: Outcome): void {
@@ -441,7 +445,6 @@ export class EngineCore {
     // A policy launches what it was given.
     const launch = given as Launch<ActiveRequest>;
     const run = startRun(launch, this.#launches++, this.#view);
-    this.#graphs.launched(run);
     if (launch.tokens) this.#tokens.acquire(launch.tokens);
     this.#observer?.decided?.(nowNs, run.launch, run.id);
     this.#dispatch.begin(run);
@@ -459,7 +462,6 @@ export class EngineCore {
   #finish(run: Run, nowNs: number): void {
     if (run.launch.tokens) this.#tokens.release(run.launch.tokens);
     this.#told("finished", this.#policy.finished?.(run.given));
-    this.#graphs.finished(run);
     this.#letGo(run);
     this.#tellSteps(run, nowNs);
     for (const request of run.held) {

@@ -22,8 +22,8 @@ export interface Run {
   readonly stepped: ActiveRequest[];
   /** The policy hears of it more than once: until it is over it may look at any of its nodes. */
   readonly isLong: boolean;
-  /** Whose rows its rows are that are of frames, one by one, if it is long. */
-  readonly frames: ActiveRequest[];
+  /** Whose nodes it has, if it is long: as often as they count it. */
+  readonly requests: ActiveRequest[];
 }
 
 /** A worker as the engine counts what it has to do. */
@@ -74,8 +74,16 @@ export function startRun(
     held: [],
     stepped: [],
     isLong: launch.steps.length > 1 || launch.tail !== undefined,
-    frames: [],
+    requests: [],
   };
+}
+
+/** A run has nodes of the request, which may be over before it is. */
+export function hold(run: Run, request: ActiveRequest): void {
+  if (!run.isLong || request.longRun === run.id) return;
+  request.longRun = run.id;
+  request.longRuns++;
+  run.requests.push(request);
 }
 
 /**

@@ -7,9 +7,8 @@
  * minor collections copied the graphs of all requests that had been there since the last one.
  *
  * A graph is used again, or taken apart, once the policy has heard of all that became of its request, and of the end of
- * every launch that may have had nodes of it. What its first request brought is not kept with it.
+ * every launch that had nodes of it. What its first request brought is not kept with it.
  */
-import { Fifo } from "../../base/fifo.ts";
 import { CellGraph } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { emptyGraph } from "../../graph/empty_graph.ts";
@@ -19,7 +18,6 @@ import type { ActiveRequest } from "./active_request.ts";
 import { BroughtData } from "./brought_data.ts";
 import { QueueFullError } from "./errors.ts";
 import type { Executor } from "./executor.ts";
-import type { Run } from "./run.ts";
 import { checkInput, unfold } from "./unfold.ts";
 
 type Graph = CellGraph<ActiveRequest>;
@@ -38,8 +36,6 @@ interface Left {
   readonly request: ActiveRequest;
   /** Where its graph is kept; undefined: nowhere. */
   readonly graphs: Graph[] | undefined;
-  /** The newest launch at that time: no later one has nodes of it. */
-  readonly launchId: number;
 }
 
 /** The graphs of an engine's requests. */
@@ -50,10 +46,7 @@ export class UsedGraphs {
   /** Of the graphs that are used again, and of those that will be. */
   #nodes = 0;
   /** The policy may look at their graphs yet. */
-  readonly #left = new Fifo<Left>();
-  #newest = -1;
-  /** Long ones of the launches under way, ascending. */
-  readonly #long: number[] = [];
+  #left: Left[] = [];
 
   constructor(executor: Pick<Executor, "admit">) {
     this.#executor = executor;
@@ -149,7 +142,7 @@ export class UsedGraphs {
     this.#known.set(model, { brought, graphs: [] });
   }
 
-  /** A request has departed, and nothing of it is in flight. */
+  /** A request has departed, and nothing of it is in flight, nor in a launch that the policy will hear of. */
   leave(request: ActiveRequest): void {
     const { model, graph: { nodes } } = request;
     const known = model.brings && this.#known.get(model);
@@ -158,32 +151,15 @@ export class UsedGraphs {
     this.#left.push({
       request,
       graphs: isKept ? known.graphs : undefined,
-      launchId: this.#newest,
     });
-  }
-
-  /** A launch begins. */
-  launched({ id, isLong }: Run): void {
-    this.#newest = id;
-    if (isLong) this.#long.push(id);
-  }
-
-  /** The policy has heard that it is over. */
-  finished({ id, isLong }: Run): void {
-    if (isLong) this.#long.splice(this.#long.indexOf(id), 1);
   }
 
   /** The policy has heard of all that has happened. */
   settle(): void {
-    const [oldest = Infinity] = this.#long;
-    for (
-      let left = this.#left.first;
-      left && left.launchId < oldest;
-      left = this.#left.first
-    ) {
-      this.#left.shift();
-      this.#part(left);
-    }
+    if (this.#left.length === 0) return;
+    const left = this.#left;
+    this.#left = [];
+    for (const one of left) this.#part(one);
   }
 
   /** Neither has the other any more: the graph would keep what its request got, and who looks later find another's. */

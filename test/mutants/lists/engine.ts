@@ -396,9 +396,9 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "engine.used-graphs-after-launch",
-    file: USED,
-    from: "left && left.launchId < oldest;",
-    to: "left;",
+    file: "src/engine/core/engine.ts",
+    from: "if (request.longRuns === 0) this.#partFrom(request);",
+    to: "this.#partFrom(request);",
     tests: USED_TESTS,
     why: "a policy finds the nodes of a launch as they were until it is over",
   },
@@ -468,11 +468,11 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "engine.used-graphs-settled",
-    file: USED,
-    from: "      launchId: this.#newest,\n",
-    to: "      launchId: -1,\n",
+    file: "src/engine/core/engine.ts",
+    from: "    this.#letGo(run);\n",
+    to: "",
     tests: USED_TESTS,
-    why: "launches that began before may have nodes of it",
+    why: "graphs of requests that were over before their launch are used again",
   },
   {
     id: "engine.used-graphs-refused",

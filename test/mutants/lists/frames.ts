@@ -7,11 +7,12 @@ export const MUTANTS: MutantList = [
   {
     id: "frames.ahead-of-its-launch",
     file: "src/engine/core/engine.ts",
-    from: "else if (request.longRows === 0) this.sessions.over(request);",
-    to: "else this.sessions.over(request);",
+    from: "if (request.longRuns === 0) this.#partFrom(request);",
+    to:
+      "if (request.session || request.longRuns === 0) this.#partFrom(request);",
     tests: [{
       file: "test/engine/stream_arrivals_test.ts",
-      filter: "ahead of its launch",
+      filter: "come by a cell twice",
     }],
     why: "policies hear of a launch with the nodes of those who were in it",
   },
