@@ -76,13 +76,18 @@ function first(
   return taken;
 }
 
-/** Scores with some of them changed; the given ones where none is. */
+/** Changed scores, made anew only where there are more of them: fresh pages cost more than what is done with them. */
+let room = new Float32Array(0);
+
+/** Scores with some of them changed, where the next call has its own; the given ones where none is. */
 function withChanged(
   scores: Float32Array,
   changed: ReadonlyMap<number, number>,
 ): Float32Array {
   if (changed.size === 0) return scores;
-  const made = scores.slice();
+  if (room.length < scores.length) room = new Float32Array(scores.length);
+  const made = room.subarray(0, scores.length);
+  made.set(scores);
   for (const [id, score] of changed) made[id] = score;
   return made;
 }
