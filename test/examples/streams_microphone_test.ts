@@ -135,7 +135,11 @@ Deno.test("the page denoises what a microphone hears, in Chromium", async () => 
     }
     const report: Report = JSON.parse(texts[0]);
     assert.equal(report.error, undefined);
-    assert.match(report.status, /^Live\. 64 ms of sound took/);
+    // On a machine with much else to do messages are left out; what is heard is right all the same.
+    assert.match(
+      report.status,
+      /^Live(\.|, but the engine is behind: not all is heard\.) 64 ms of sound took/,
+    );
     assert.equal(report.stoppedStatus, "Stopped.");
     assert(report.before > 1000, `${report.before} pixels`);
     assert.equal(report.later, 0, "a microphone is open still");
