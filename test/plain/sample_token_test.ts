@@ -68,3 +68,26 @@ Deno.test("a draw is that of the whole list in order", () => {
     { numRuns: propertyRuns(2000) },
   );
 });
+
+Deno.test("tokens that are less likely than minP allows are not drawn, with topK and without", () => {
+  // Shares beside the likeliest one: 1, 0.61, 0.37.
+  const scores = [-0.5, 0, -1];
+  const drawn = (topK: number, minP: number) => {
+    const [id] = runPlain(
+      "SampleToken",
+      [
+        plainOf("float32", [3], scores),
+        plainOf("float32", [4], [1, topK, 1, minP]),
+        plainOf("float32", [1], [0.99]),
+      ],
+      new Map(),
+      { opset: 1, outputs: 1 },
+    );
+    return Number(id.data[0]);
+  };
+  for (const topK of [0, 3]) {
+    assert.deepEqual([0, 0.3, 0.5, 0.7, 1].map((p) => drawn(topK, p)), [
+      ...[2, 2, 0, 1, 1],
+    ]);
+  }
+});
