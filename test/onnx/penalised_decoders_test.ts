@@ -90,7 +90,7 @@ function reference(
 Deno.test("the token of the largest score that is left is taken, step by step to the last position", async () => {
   const model = await load({ scores: true, sample: false });
   assert(model.isPenalised && !model.isSampled);
-  let others = 0;
+  let [runs, others] = [0, 0];
   fc.assert(
     fc.property(anyRequest, (request) => {
       const [{ tokens, scores }] = runRequests(model, [request]);
@@ -100,10 +100,11 @@ Deno.test("the token of the largest score that is left is taken, step by step to
       const plain = { tokens: request.tokens };
       const [{ tokens: unchanged }] = runRequests(model, [plain]);
       if (String([...unchanged.data]) !== String(expected)) others++;
+      runs++;
     }),
     { numRuns: propertyRuns(150) },
   );
-  assert(others > 100, `${others} are other answers`);
+  assert(4 * others > runs, `${others} of ${runs} are other answers`);
 });
 
 Deno.test("changed scores draw the same tokens in every batch, on virtual time and in threads", async () => {
