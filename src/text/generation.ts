@@ -11,7 +11,7 @@ import type {
   TextSteps,
 } from "./run_texts.ts";
 import { StopStrings } from "./stop_strings.ts";
-import { accepts, checkInput, type TokenModel } from "./token_inputs.ts";
+import { accepts, type TokenModel } from "./token_inputs.ts";
 import { type TokenLogprobs, tokenLogprobs } from "./token_logprobs.ts";
 import type { EncodedText, TextTokenizer } from "./tokenizer.ts";
 
@@ -105,7 +105,7 @@ export class Generation {
 
   /**
    * @throws TypeError when tokens are to be drawn and the model draws none; RequestFieldError when scores are to change
-   * that it takes as they are, or as the model says
+   * that it takes as they are
    */
   pieces<Options extends TextRequestOptions>(
     stream: StreamText<Options>,
@@ -143,8 +143,6 @@ export class Generation {
       ...(isDrawn && answer.minP !== undefined && { minP: answer.minP }),
       ...penalties,
     };
-    // What ids there are the model knows; before anything is answered.
-    if (penalty !== undefined) checkInput(this.#model, input);
     return this.#pieces(() => stream(input, request), prompt, answer, seed);
   }
 

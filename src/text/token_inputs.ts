@@ -123,16 +123,11 @@ export class TokenInputs {
   }
 }
 
-/** @throws what the model says of an input that it does not take */
-export function checkInput(model: Model, input: unknown): void {
-  const check: (input: unknown) => void = model.check;
-  check.call(model, input);
-}
-
 /** Whether a model takes such an input. */
 export function accepts(model: Model, input: unknown): boolean {
+  const check: (input: unknown) => void = model.check;
   try {
-    checkInput(model, input);
+    check.call(model, input);
     return true;
   } catch {
     return false;
