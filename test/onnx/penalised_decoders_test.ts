@@ -266,6 +266,7 @@ Deno.test("what cannot be is refused by name", async () => {
     { logitBias: { 1: "2" } },
     /adds a number of f32 to token 1, got "2"/,
   );
+  refused({ logitBias: { 1: 1e39 } }, /number of f32 to token 1, got 1e\+39/);
   const many = Object.fromEntries(
     Array.from({ length: 301 }, (_, i) => [i, 1]),
   );
