@@ -22,7 +22,7 @@ export interface TextsAsked<Result extends TextResult> {
   ): Promise<readonly Result[]>;
   /**
    * @param costs of every text
-   * @param totalNs nanoseconds since its body was read, as of the call
+   * @param totalNs nanoseconds since its body was read, as of the first call
    */
   answer(
     results: readonly Result[],
@@ -37,7 +37,9 @@ export async function answerTexts<Result extends TextResult>(
   asked: TextsAsked<Result>,
 ): Promise<Response> {
   const startNs = wallNs();
-  const totalNs = () => wallNs() - startNs;
+  let tookNs: number | undefined;
+  // Read once: what the answer says is what observers hear.
+  const totalNs = () => tookNs ??= wallNs() - startNs;
   const ended = context.texts?.began(asked.isBatch);
   const times: { queueNs: number; inferenceNs: number }[] = [];
   let tokenizedNs = startNs;
