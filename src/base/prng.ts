@@ -1,3 +1,4 @@
+import { log } from "./elementary/logarithm.ts";
 import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
 import { uniformInt } from "pure-rand/distribution/uniformInt";
 import { xoroshiro128plus } from "pure-rand/generator/xoroshiro128plus";
@@ -42,6 +43,6 @@ export class Prng {
 
   /** Exponentially distributed with the given mean: the gaps of a Poisson process. */
   exponential(mean: number): number {
-    return -mean * Math.log(1 - this.float());
+    return -mean * log(1 - this.float());
   }
 }

@@ -6,6 +6,10 @@
  * Source: mlcommons/inference, loadgen/early_stopping.cc and loadgen/README_EARLY_STOPPING.md; confidence 0.99,
  * tolerance 0.
  */
+import { exp } from "../base/elementary/exponential.ts";
+import { log, log1p } from "../base/elementary/logarithm.ts";
+
+/** How sure a run makes one, unless another share is asked for. */
 export const CONFIDENCE = 0.99;
 
 /** Requests over the limit after which a run of any length is not looked at any further. */
@@ -14,19 +18,19 @@ const OVER_MAX = 1_000_000;
 /** P[X <= t] of X binomial over n trials, each with probability q. */
 function binomialUpTo(t: number, n: number, q: number): number {
   if (t >= n) return 1;
-  const odds = Math.log(q) - Math.log1p(-q);
+  const odds = log(q) - log1p(-q);
   // In logarithms: (1 - q)^n alone is below what a double holds for long runs.
-  let log = n * Math.log1p(-q);
-  let max = log;
+  let term = n * log1p(-q);
+  let max = term;
   let sum = 1;
   for (let k = 1; k <= t; k++) {
-    log += Math.log((n - k + 1) / k) + odds;
-    if (log > max) {
-      sum = sum * Math.exp(max - log) + 1;
-      max = log;
-    } else sum += Math.exp(log - max);
+    term += log((n - k + 1) / k) + odds;
+    if (term > max) {
+      sum = sum * exp(max - term) + 1;
+      max = term;
+    } else sum += exp(term - max);
   }
-  return Math.exp(max + Math.log(sum));
+  return exp(max + log(sum));
 }
 
 /**

@@ -9,6 +9,8 @@
  * Assumption: projections have biases, the classifier has none; epsilon is 1e-6 (tensor2tensor's).
  * Deviation: greedy decoding; the paper searches with a beam of 4 (section 6.1).
  */
+import { power } from "../base/elementary/power.ts";
+import { cos, sin } from "../base/elementary/trigonometric.ts";
 import { defineCell, f32, i32, type Operators } from "../graph/cell_builder.ts";
 import type { CellGraph, CellNode, Source } from "../graph/cell_graph.ts";
 import type { Cell } from "../graph/cell.ts";
@@ -306,8 +308,8 @@ function sinusoids(positions: number, width: number): Tensor {
   const data = new Float32Array(positions * width);
   for (let at = 0; at < positions; at++) {
     for (let i = 0; i < width; i++) {
-      const angle = at / 10_000 ** ((i - i % 2) / width);
-      data[at * width + i] = i % 2 === 0 ? Math.sin(angle) : Math.cos(angle);
+      const angle = at / power(10_000, (i - i % 2) / width);
+      data[at * width + i] = i % 2 === 0 ? sin(angle) : cos(angle);
     }
   }
   return tensor([positions, width], data);

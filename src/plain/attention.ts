@@ -2,6 +2,8 @@
  * Attention over heads, with keys and values of the past, masks, windows and a soft cap. Scores and sums in f64,
  * keys in their order; results are rounded once.
  */
+import { exp } from "../base/elementary/exponential.ts";
+import { tanh } from "../base/elementary/hyperbolic.ts";
 import { describeShape } from "../base/describe.ts";
 import type { PlainTensor } from "../tensor/plain_tensor.ts";
 import {
@@ -144,7 +146,7 @@ function probabilities(scores: Float64Array, isMasked: boolean): void {
   }
   let sum = 0;
   for (let i = 0; i < scores.length; i++) {
-    scores[i] = Math.exp(scores[i] - most);
+    scores[i] = exp(scores[i] - most);
     sum += scores[i];
   }
   for (let i = 0; i < scores.length; i++) scores[i] /= sum;
@@ -184,7 +186,7 @@ const Attention: PlainOperator = {
       }
       show(0);
       if (cap > 0) {
-        for (let i = 0; i < keys; i++) lane[i] = cap * Math.tanh(lane[i] / cap);
+        for (let i = 0; i < keys; i++) lane[i] = cap * tanh(lane[i] / cap);
       }
       show(1);
       let isMasked = true;

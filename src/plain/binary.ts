@@ -2,6 +2,7 @@
  * Two elements in, one out, broadcast. Floats are computed in f64 and rounded once, to f32; integers wrap around
  * as their type does.
  */
+import { power } from "../base/elementary/power.ts";
 import {
   bytesOfType,
   isBig,
@@ -23,7 +24,7 @@ import {
   optionalInt,
 } from "./given.ts";
 import { bigOf, converted } from "./convert.ts";
-import { power, sigmoid } from "./functions.ts";
+import { sigmoid } from "./functions.ts";
 import { broadcastDims, broadcastTo, checkOutput, outputOf } from "./layout.ts";
 import type { PlainAttributes, PlainOperator } from "./operator.ts";
 

@@ -1,4 +1,7 @@
 /** Functions of one real number that operators share; in f64. */
+import { exp } from "../base/elementary/exponential.ts";
+import { tanh } from "../base/elementary/hyperbolic.ts";
+import { log1p } from "../base/elementary/logarithm.ts";
 
 /**
  * The error function, by its series with positive terms only (Abramowitz & Stegun 7.1.6):
@@ -13,15 +16,15 @@ export function erf(x: number): number {
     term *= 2 * x * x / (2 * n + 1);
     sum += term;
   }
-  return 2 / Math.sqrt(Math.PI) * Math.exp(-x * x) * sum;
+  return 2 / Math.sqrt(Math.PI) * exp(-x * x) * sum;
 }
 
 export function sigmoid(x: number): number {
-  return 1 / (1 + Math.exp(-x));
+  return 1 / (1 + exp(-x));
 }
 
 export function softplus(x: number): number {
-  return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
+  return Math.max(x, 0) + log1p(exp(-Math.abs(x)));
 }
 
 /** GELU by the error function. */
@@ -31,14 +34,8 @@ export function gelu(x: number): number {
 
 /** GELU by the hyperbolic tangent that comes close to it. */
 export function geluTanh(x: number): number {
-  const inner = Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3);
-  return 0.5 * x * (1 + Math.tanh(inner));
-}
-
-/** A power as IEEE 754 has it: of 1 to anything, and of -1 to an infinity, it is 1, where JavaScript has NaN. */
-export function power(x: number, exponent: number): number {
-  const isOne = x === 1 || x === -1 && Math.abs(exponent) === Infinity;
-  return isOne ? 1 : x ** exponent;
+  const inner = Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x);
+  return 0.5 * x * (1 + tanh(inner));
 }
 
 /** To the nearest whole number, of two the even one. */

@@ -1,4 +1,5 @@
 /** Tensors that are made rather than moved or computed. */
+import { cos } from "../base/elementary/trigonometric.ts";
 import {
   isBig,
   PLAIN_TYPES,
@@ -187,7 +188,7 @@ function cosines(...coefficients: number[]): PlainOperator {
             (sum, a, k) =>
               // A window of one element that is not periodic is its middle.
               sum + (k % 2 === 0 ? a : -a) *
-                Math.cos(2 * Math.PI * k * (last === 0 ? 0.5 : i / last)),
+                cos(2 * Math.PI * k * (last === 0 ? 0.5 : i / last)),
             0,
           ),
       );

@@ -2,6 +2,7 @@
  * Layers whose state has one size however long the sequence is: linear attention and causal convolution. Sums in
  * f64; a state is f64 from token to token and rounded where it is handed out.
  */
+import { exp } from "../base/elementary/exponential.ts";
 import { describeShape } from "../base/describe.ts";
 import { zerosOf } from "../tensor/plain_tensor.ts";
 import { convolved } from "./convolution.ts";
@@ -88,7 +89,7 @@ const LinearAttention: PlainOperator = {
           for (let i = 0; i < cells; i++) {
             const row = Math.floor(i / valueSize);
             const at = decays === kvHeads ? head : head * size + row;
-            state[i] *= Math.exp(decay.data[token * decays + at]);
+            state[i] *= exp(decay.data[token * decays + at]);
           }
         }
         for (let m = 0; m < valueSize; m++) {

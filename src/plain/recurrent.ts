@@ -2,6 +2,8 @@
  * LSTM, GRU and RNN. A sum of a gate takes the products with the input first, then those with the state, then the
  * biases, in f64; states are rounded to f32 from step to step. Functions of a gate are computed in f64.
  */
+import { expm1 } from "../base/elementary/exponential.ts";
+import { tanh } from "../base/elementary/hyperbolic.ts";
 import { describeShape } from "../base/describe.ts";
 import type { PlainTensor } from "../tensor/plain_tensor.ts";
 import { sigmoid, softplus } from "./functions.ts";
@@ -33,20 +35,20 @@ const ACTIVATIONS: Readonly<
   >
 > = {
   relu: { f: () => (x) => x < 0 ? 0 : x },
-  tanh: { f: () => Math.tanh },
+  tanh: { f: () => tanh },
   sigmoid: { f: () => sigmoid },
   softsign: { f: () => (x) => x / (1 + Math.abs(x)) },
   softplus: { f: () => softplus },
   affine: { alpha: 1, beta: 0, f: (a, b) => (x) => a * x + b },
   leakyrelu: { alpha: 0.01, f: (a) => (x) => x < 0 ? a * x : x },
   thresholdedrelu: { alpha: 1, f: (a) => (x) => x < a ? 0 : x },
-  scaledtanh: { alpha: 1, beta: 1, f: (a, b) => (x) => a * Math.tanh(b * x) },
+  scaledtanh: { alpha: 1, beta: 1, f: (a, b) => (x) => a * tanh(b * x) },
   hardsigmoid: {
     alpha: 0.2,
     beta: 0.5,
     f: (a, b) => (x) => Math.max(0, Math.min(1, a * x + b)),
   },
-  elu: { alpha: 1, f: (a) => (x) => x < 0 ? a * Math.expm1(x) : x },
+  elu: { alpha: 1, f: (a) => (x) => x < 0 ? a * expm1(x) : x },
 };
 
 /**

@@ -2,6 +2,8 @@
  * Many elements, one number: along axes, in row-major order of the elements that are reduced, from the first on.
  * Floats in f64 and rounded once; integers exactly, wrapped around at the end as their type does.
  */
+import { exp } from "../base/elementary/exponential.ts";
+import { log } from "../base/elementary/logarithm.ts";
 import {
   isBig,
   type PlainArrays,
@@ -135,7 +137,7 @@ function throughFloats(
 function logSumExp(lane: Float64Array): number {
   const most = lane.reduce((a, b) => Math.max(a, b), -Infinity);
   if (!Number.isFinite(most)) return most;
-  return most + Math.log(sum(lane.map((x) => Math.exp(x - most))));
+  return most + log(sum(lane.map((x) => exp(x - most))));
 }
 
 /** Smallest and largest of an integer type; what an empty maximum or minimum is. */
@@ -195,7 +197,7 @@ const REDUCTIONS_ONLY: Readonly<Record<string, PlainOperator>> = {
     [...OLD, 28],
     18,
     SUMMED,
-    throughFloats((lane) => Math.log(sum(lane))),
+    throughFloats((lane) => log(sum(lane))),
   ),
   ReduceLogSumExp: reduction(
     [...OLD, 28],

@@ -4,6 +4,7 @@
  * whole ("nucleus", Holtzman et al., arXiv:1904.09751, section 3.1), and one of them by its share. In vLLM's order;
  * transformers have `minP` last. Order and ties as everywhere: largest first, the lower id of equal ones. In f64.
  */
+import { exp } from "../base/elementary/exponential.ts";
 import { plainOf, plainTensor } from "../tensor/plain_tensor.ts";
 import { floats, ints, optional } from "./given.ts";
 import { largestFirst } from "./largest_first.ts";
@@ -29,7 +30,7 @@ function draw(
   if (Number.isNaN(most)) return 0;
   const weightOf = (id: number) =>
     // Of two infinite scores the difference is none.
-    scores[id] === most ? 1 : Math.exp((scores[id] - most) / temperature);
+    scores[id] === most ? 1 : exp((scores[id] - most) / temperature);
   const isLikely = (id: number) => weightOf(id) >= minP;
   let ids: Iterable<number> = largestFirst(scores);
   let whole = 0;

@@ -2,6 +2,8 @@
  * Fourier transforms and what goes with them. A transform is its defining sum, in f64 in the order of the
  * signal, with a table of sines: n^2 for n elements.
  */
+import { log10 } from "../base/elementary/logarithm.ts";
+import { cos, sin } from "../base/elementary/trigonometric.ts";
 import { describeShape } from "../base/describe.ts";
 import { elementCount } from "../tensor/tensor.ts";
 import { plainOf, type PlainTensor, withDims } from "../tensor/plain_tensor.ts";
@@ -35,8 +37,8 @@ class Transform {
       { length: size },
       (_, i) => 2 * Math.PI * i / size,
     );
-    this.#cos = Float64Array.from(angles, Math.cos);
-    this.#sin = Float64Array.from(angles, (angle) => sign * Math.sin(angle));
+    this.#cos = Float64Array.from(angles, cos);
+    this.#sin = Float64Array.from(angles, (angle) => sign * sin(angle));
   }
 
   /** Element k of what a complex signal, shorter ones filled up with 0, is transformed to. */
@@ -192,7 +194,7 @@ const MelWeightMatrix: PlainOperator = {
     );
     const rows = Math.floor(size / 2) + 1;
     checkOutput([rows, bins]);
-    const mel = (hertz: number) => 2595 * Math.log10(1 + hertz / 700);
+    const mel = (hertz: number) => 2595 * log10(1 + hertz / 700);
     const step = (mel(high) - mel(low)) / (bins + 2);
     const edges = Array.from({ length: bins + 2 }, (_, i) => {
       const hertz = 700 * (10 ** ((i * step + mel(low)) / 2595) - 1);

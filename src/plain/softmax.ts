@@ -1,4 +1,6 @@
 /** Softmax and what is made like it; exponentials of what is below the largest element, sums in f64. */
+import { exp } from "../base/elementary/exponential.ts";
+import { log } from "../base/elementary/logarithm.ts";
 import type { PlainTensor } from "../tensor/plain_tensor.ts";
 import { FLOATS, floats, int } from "./given.ts";
 import { axisOf, lanesOf, outputOf, upTo } from "./layout.ts";
@@ -12,7 +14,7 @@ export function softmax(lane: Float64Array): void {
   const most = lane.reduce((a, b) => Math.max(a, b), -Infinity);
   let sum = 0;
   for (let i = 0; i < lane.length; i++) {
-    lane[i] = Math.exp(lane[i] - most);
+    lane[i] = exp(lane[i] - most);
     sum += lane[i];
   }
   for (let i = 0; i < lane.length; i++) lane[i] /= sum;
@@ -20,9 +22,9 @@ export function softmax(lane: Float64Array): void {
 
 function logSoftmax(lane: Float64Array): void {
   const most = lane.reduce((a, b) => Math.max(a, b), -Infinity);
-  const sum = lane.reduce((a, b) => a + Math.exp(b - most), 0);
-  const log = Math.log(sum);
-  for (let i = 0; i < lane.length; i++) lane[i] = lane[i] - most - log;
+  const sum = lane.reduce((a, b) => a + exp(b - most), 0);
+  const whole = log(sum);
+  for (let i = 0; i < lane.length; i++) lane[i] = lane[i] - most - whole;
 }
 
 /** 1 at the first of the largest, 0 elsewhere. */

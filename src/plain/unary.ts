@@ -2,6 +2,18 @@
  * One element in, one out. Floats are computed in f64 and rounded once, to f32; the integers of operators that
  * take them are computed as such.
  */
+import { exp, expm1 } from "../base/elementary/exponential.ts";
+import {
+  acosh,
+  asinh,
+  atanh,
+  cosh,
+  sinh,
+  tanh,
+} from "../base/elementary/hyperbolic.ts";
+import { acos, asin, atan } from "../base/elementary/inverse_trigonometric.ts";
+import { log } from "../base/elementary/logarithm.ts";
+import { cos, sin, tan } from "../base/elementary/trigonometric.ts";
 import {
   isBig,
   type PlainArrays,
@@ -107,21 +119,21 @@ export const UNARY: Readonly<Record<string, PlainOperator>> = {
   Round: unary([11, 22], plainly(roundHalfEven)),
   Reciprocal: unary([1, 6, 13], plainly((x) => 1 / x)),
   Sqrt: unary([1, 6, 13], plainly(Math.sqrt)),
-  Exp: unary([1, 6, 13], plainly(Math.exp)),
-  Log: unary([1, 6, 13], plainly(Math.log)),
+  Exp: unary([1, 6, 13], plainly(exp)),
+  Log: unary([1, 6, 13], plainly(log)),
   Erf: unary([9, 13], plainly(erf), NUMBERS),
-  Sin: unary([7, 22], plainly(Math.sin)),
-  Cos: unary([7, 22], plainly(Math.cos)),
-  Tan: unary([7, 22], plainly(Math.tan)),
-  Asin: unary([7, 22], plainly(Math.asin)),
-  Acos: unary([7, 22], plainly(Math.acos)),
-  Atan: unary([7, 22], plainly(Math.atan)),
-  Sinh: unary([9, 22], plainly(Math.sinh)),
-  Cosh: unary([9, 22], plainly(Math.cosh)),
-  Tanh: unary([1, 6, 13], plainly(Math.tanh)),
-  Asinh: unary([9, 22], plainly(Math.asinh)),
-  Acosh: unary([9, 22], plainly(Math.acosh)),
-  Atanh: unary([9, 22], plainly(Math.atanh)),
+  Sin: unary([7, 22], plainly(sin)),
+  Cos: unary([7, 22], plainly(cos)),
+  Tan: unary([7, 22], plainly(tan)),
+  Asin: unary([7, 22], plainly(asin)),
+  Acos: unary([7, 22], plainly(acos)),
+  Atan: unary([7, 22], plainly(atan)),
+  Sinh: unary([9, 22], plainly(sinh)),
+  Cosh: unary([9, 22], plainly(cosh)),
+  Tanh: unary([1, 6, 13], plainly(tanh)),
+  Asinh: unary([9, 22], plainly(asinh)),
+  Acosh: unary([9, 22], plainly(acosh)),
+  Atanh: unary([9, 22], plainly(atanh)),
 
   Relu: unary(
     [1, 6, 13, 14],
@@ -140,11 +152,11 @@ export const UNARY: Readonly<Record<string, PlainOperator>> = {
   }),
   Elu: unary([1, 6, 22], (attributes) => {
     const alpha = float(attributes, "alpha", 1);
-    return (x) => x < 0 ? alpha * Math.expm1(x) : x;
+    return (x) => x < 0 ? alpha * expm1(x) : x;
   }),
   Celu: unary([12, 28], (attributes) => {
     const alpha = float(attributes, "alpha", 1);
-    return (x) => Math.max(0, x) + Math.min(0, alpha * Math.expm1(x / alpha));
+    return (x) => Math.max(0, x) + Math.min(0, alpha * expm1(x / alpha));
   }),
   Selu: unary([1, 6, 22], (attributes, opset) => {
     // The first version had its constants written out shorter.
@@ -158,7 +170,7 @@ export const UNARY: Readonly<Record<string, PlainOperator>> = {
       "gamma",
       opset < 6 ? 1.0507 : 1.05070102214813232421875,
     );
-    return (x) => gamma * (x <= 0 ? alpha * Math.expm1(x) : x);
+    return (x) => gamma * (x <= 0 ? alpha * expm1(x) : x);
   }),
   Sigmoid: unary([1, 6, 13], plainly(sigmoid)),
   HardSigmoid: unary([1, 6, 22], (attributes) => {
@@ -172,7 +184,7 @@ export const UNARY: Readonly<Record<string, PlainOperator>> = {
   ),
   Softplus: unary([1, 22], plainly(softplus)),
   Softsign: unary([1, 22], plainly((x) => x / (1 + Math.abs(x)))),
-  Mish: unary([18, 22], plainly((x) => x * Math.tanh(softplus(x)))),
+  Mish: unary([18, 22], plainly((x) => x * tanh(softplus(x)))),
   Swish: unary([24], (attributes) => {
     const alpha = float(attributes, "alpha", 1);
     return (x) => x * sigmoid(alpha * x);

@@ -1,4 +1,5 @@
 /** Rows of tokens as one row for a text. Sums in f64, in order, rounded once: the same bits in every batch. */
+import { exp } from "../base/elementary/exponential.ts";
 
 /** Which tokens' rows make a text's: their mean, that of the first token ([CLS]), or of the last. */
 export type Pooling = "mean" | "cls" | "last";
@@ -41,12 +42,12 @@ export function normalized(row: Float32Array): Float32Array {
 /** Scores as probabilities that are 1 together. */
 export function softmax(scores: Float32Array): Float32Array {
   const most = scores.reduce((a, b) => Math.max(a, b), -Infinity);
-  const weights = Float64Array.from(scores, (score) => Math.exp(score - most));
+  const weights = Float64Array.from(scores, (score) => exp(score - most));
   const sum = weights.reduce((a, b) => a + b, 0);
   return Float32Array.from(weights, (weight) => weight / sum);
 }
 
 /** Each score as a probability of its own. */
 export function sigmoid(scores: Float32Array): Float32Array {
-  return Float32Array.from(scores, (score) => 1 / (1 + Math.exp(-score)));
+  return Float32Array.from(scores, (score) => 1 / (1 + exp(-score)));
 }

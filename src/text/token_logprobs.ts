@@ -1,4 +1,6 @@
 /** How likely tokens were: logarithms of the shares that a decoder's scores give them (softmax). */
+import { exp } from "../base/elementary/exponential.ts";
+import { log } from "../base/elementary/logarithm.ts";
 
 /** A token, and how likely it was. */
 export interface LikelyToken {
@@ -31,8 +33,8 @@ export function tokenLogprobs(
     greatest = Math.max(greatest, scores[i]);
   }
   let sum = 0;
-  for (let i = 0; i < scores.length; i++) sum += Math.exp(scores[i] - greatest);
-  const whole = greatest + Math.log(sum);
+  for (let i = 0; i < scores.length; i++) sum += exp(scores[i] - greatest);
+  const whole = greatest + log(sum);
   const likely = (id: number) => ({ id, logprob: scores[id] - whole });
   return { ...likely(id), top: greatestIds(scores, count).map(likely) };
 }

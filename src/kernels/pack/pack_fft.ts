@@ -1,5 +1,6 @@
 /** Tables of sines for `rfft_f32` and `irfft_f32`, in the order in which the passes read them. */
 
+import { cos, sin } from "../../base/elementary/trigonometric.ts";
 import { FFT_LENGTHS, isFftLength } from "../../base/fft_lengths.ts";
 
 /** Lengths of the passes of radix 4 behind the first, over n / 2 complex numbers. */
@@ -70,15 +71,15 @@ export function packFft(n: number): Float32Array {
 function turned(k: number, n: number): readonly [number, number] {
   const quarters = Math.round(4 * k / n);
   const angle = 2 * Math.PI * (k - quarters * n / 4) / n;
-  const [cos, sin] = [Math.cos(angle), -Math.sin(angle)];
+  const [x, y] = [cos(angle), -sin(angle)];
   switch (quarters % 4) {
     case 0:
-      return [cos, sin];
+      return [x, y];
     case 1:
-      return [sin, -cos];
+      return [y, -x];
     case 2:
-      return [-cos, -sin];
+      return [-x, -y];
     default:
-      return [-sin, cos];
+      return [-y, x];
   }
 }

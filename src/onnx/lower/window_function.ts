@@ -1,4 +1,5 @@
 /** The window function in the weights of a convolution that is a Fourier transform. */
+import { cos } from "../../base/elementary/trigonometric.ts";
 import { isFftLength } from "../../base/fft_lengths.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -23,7 +24,7 @@ export function windowFunction(
     factors.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
   const cosines = Float64Array.from(
     { length: n },
-    (_, i) => Math.cos(2 * Math.PI * i / n),
+    (_, i) => cos(2 * Math.PI * i / n),
   );
   for (let k = 0; k <= n / 2; k++) {
     const [real, imaginary] = [k * n, (n / 2 + 1 + k) * n];

@@ -2,6 +2,7 @@
  * Scheduling policies made of the three meta operations: the user-defined part of DVABatch.
  * Source: DVABatch, section 7.2 and Fig. 12 (`Schedule`, lines 12-21).
  */
+import { log } from "../../base/elementary/logarithm.ts";
 import { inputLength } from "../common/lockstep.ts";
 import type { CompWait } from "./comp_wait.ts";
 import type { Query } from "./query_table.ts";
@@ -149,7 +150,7 @@ function admitClusters(
   for (const query of first(view.waiting, room)) {
     const length = Math.max(1, inputLength(query.request));
     const size = Math.ceil(
-      Math.log(length) / Math.log(options.lengthRatio) - 1e-9,
+      log(length) / log(options.lengthRatio) - 1e-9,
     );
     const cluster = clusters.get(size);
     if (cluster) cluster.push(query);

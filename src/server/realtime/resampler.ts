@@ -3,6 +3,7 @@
  * inputs (Smith, "Digital Audio Resampling", CCRMA, "Theory of Ideal Bandlimited Interpolation"). An output lies exactly where
  * its time says, so nothing is shifted; it is computed when the samples behind it have come.
  */
+import { cos, sin } from "../../base/elementary/trigonometric.ts";
 import { greatestCommonDivisor } from "../../base/greatest_common_divisor.ts";
 
 /** Zero crossings on each side. */
@@ -97,10 +98,10 @@ function tapsOf(place: number, cutoff: number): Taps {
 }
 
 function cardinal(x: number): number {
-  return x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x);
+  return x === 0 ? 1 : sin(Math.PI * x) / (Math.PI * x);
 }
 
 /** Blackman's window, from -1 to 1. */
 function blackman(x: number): number {
-  return 0.42 + 0.5 * Math.cos(Math.PI * x) + 0.08 * Math.cos(2 * Math.PI * x);
+  return 0.42 + 0.5 * cos(Math.PI * x) + 0.08 * cos(2 * Math.PI * x);
 }

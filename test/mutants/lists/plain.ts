@@ -1,6 +1,7 @@
 /** ONNX operators in plain TypeScript. */
 import type { MutantList } from "../mutant.ts";
 
+const ELEMENTARY = "test/base/elementary_test.ts";
 const ELEMENTS = "test/plain/elements_test.ts";
 const MOVES = "test/plain/moves_test.ts";
 const PRODUCTS = "test/plain/products_test.ts";
@@ -160,5 +161,37 @@ export const MUTANTS: MutantList = [
     to: "",
     tests: ["test/plain/largest_first_test.ts"],
     why: "-Infinity is a score, the other bits of its bucket are no numbers",
+  },
+  {
+    id: "plain.angles-in-parts",
+    file: "src/base/elementary/trigonometric.ts",
+    from: "const third = n * QUARTER[2] - lost;",
+    to: "const third = -lost;",
+    tests: [ELEMENTARY],
+    why: "quarters of a turn are taken off in three parts (Cody and Waite)",
+  },
+  {
+    id: "plain.large-angles",
+    file: "src/base/elementary/trigonometric.ts",
+    from: "if (Math.abs(n) > QUARTERS_MAX) return large(x);",
+    to: "",
+    tests: [ELEMENTARY],
+    why: "of large angles quarters are counted in whole numbers of any size",
+  },
+  {
+    id: "plain.logarithm-near-one",
+    file: "src/base/elementary/logarithm.ts",
+    from: "return log(whole) * (x / (whole - 1));",
+    to: "return log(whole);",
+    tests: [ELEMENTARY],
+    why: "what 1 + x was rounded by changes its logarithm",
+  },
+  {
+    id: "plain.power-in-two-parts",
+    file: "src/base/elementary/power.ts",
+    from: "const rest = lost(exponent, high, most) + exponent * low;",
+    to: "const rest = 0;",
+    tests: [ELEMENTARY],
+    why: "a power by a logarithm needs more of it than f64 has",
   },
 ];
