@@ -25,21 +25,21 @@ function near(high: number, low: number): number {
   return high + (r2 * (even + r * odd) - low);
 }
 
-/** The whole number of log 2 that is next to x. */
-const halves = (x: number) => Math.floor(x * Math.LOG2E + 0.5);
+/** The whole number whose product by log 2 is next to x. */
+const exponentNear = (x: number) => Math.floor(x * Math.LOG2E + 0.5);
 
 /** e^x. */
 export function exp(x: number): number {
   if (!(x <= MOST)) return x > MOST ? Infinity : NaN;
   if (x < LEAST) return 0;
-  const k = halves(x);
+  const k = exponentNear(x);
   const y = 1 + near(x - k * LOG_2_HIGH, k * LOG_2_LOW);
   return -1022 < k && k < 1024 ? y * powerOfTwo(k) : scaled(y, k);
 }
 
 /** e^x - 1, exact to the last places near 0 as well. */
 export function expm1(x: number): number {
-  const k = halves(x);
+  const k = exponentNear(x);
   if (!(Math.abs(k) < 54)) return x < 0 ? -1 : exp(x);
   const y = near(x - k * LOG_2_HIGH, k * LOG_2_LOW);
   if (k === 0) return x === 0 ? x : y;
