@@ -23,9 +23,14 @@ function draw(
   scores: Float32Array,
   [temperature, topK, topP, minP]: Float32Array,
   uniform: number,
+  banned: readonly number[],
 ): number {
   const best = indexOfLargest(scores);
   const most = scores[best];
+  // Those that are never chosen are not where no other may follow, either.
+  if (most === -Infinity && banned.length > 0) {
+    return scores.findIndex((_, id) => !banned.includes(id));
+  }
   if (temperature === 0) return best;
   if (Number.isNaN(most)) return 0;
   const weightOf = (id: number) =>
@@ -116,11 +121,10 @@ export const SAMPLE_TOKEN: PlainOperator = {
     const changed = before && isChanged
       ? penalised(scores.data, before, penalties)
       : new Map<number, number>();
-    for (const id of ints(attributes, "banned") ?? []) {
-      changed.set(id, -Infinity);
-    }
+    const banned = ints(attributes, "banned") ?? [];
+    for (const id of banned) changed.set(id, -Infinity);
     const said = withChanged(scores.data, changed);
-    const id = draw(said, settings.data, uniform.data[0]);
+    const id = draw(said, settings.data, uniform.data[0], banned);
     const next = plainOf("int32", [], [id]);
     if (!history || !before) return [next];
     const after = isChanged ? withToken(before, id) : before;

@@ -236,6 +236,8 @@ Deno.test("what is never chosen stays so, whatever a request says", async () => 
     { temperature: 3e38 },
     // Scores below 0 of the prompt's tokens come close to it.
     { repetitionPenalty: 1e-37, logitBias: lowered },
+    // No token is left in the end.
+    { noRepeatNgramSize: 1, temperature: 1 },
   ];
   for (const saying of sayings) {
     for (let seed = 0; seed < 10; seed++) {

@@ -123,6 +123,14 @@ export const MUTANTS: MutantList = [
     why: "the newest run of tokens does not come again, either",
   },
   {
+    id: "onnx.none-left",
+    file: "src/plain/sample_token.ts",
+    from: "if (most === -Infinity && banned.length > 0) {",
+    to: "if (false) {",
+    tests: [PENALISED],
+    why: "where no other token may follow, a banned one does not, either",
+  },
+  {
     id: "onnx.least-share",
     file: "src/plain/sample_token.ts",
     from: "weightOf(id) >= minP",
