@@ -124,7 +124,13 @@ export type { ImageInput } from "./models/conv_cell.ts";
 export { deepSpeech2, type DeepSpeech2Options } from "./models/deepspeech2.ts";
 export { gnmt, type GnmtOptions } from "./models/gnmt.ts";
 export { inceptionV4, type InceptionV4Options } from "./models/inception_v4.ts";
-export { gpt, type GptOptions } from "./models/gpt.ts";
+export type { DrawInput, PenaltyInput } from "./models/draw_input.ts";
+export {
+  gpt,
+  type GptInput,
+  type GptModel,
+  type GptOptions,
+} from "./models/gpt.ts";
 export { las, type LasOptions } from "./models/las.ts";
 export { linknet, type LinkNetOptions } from "./models/linknet.ts";
 export {
@@ -144,6 +150,7 @@ export {
 export { seq2seq, type Seq2SeqOptions } from "./models/seq2seq.ts";
 export type { Seq2SeqInput } from "./models/seq2seq_input.ts";
 export type { FramesInput, SpeechInput } from "./models/speech_input.ts";
+export type { DrawingModel, DrawOptions } from "./models/token_draws.ts";
 export { transformer, type TransformerOptions } from "./models/transformer.ts";
 export {
   treeLstm,

@@ -10,7 +10,6 @@ export type {
   DecoderOutputs,
   OnnxDecoder,
 } from "./onnx/decoder/decoder_model.ts";
-export type { DrawInput, PenaltyInput } from "./onnx/decoder/draws.ts";
 export type { DecoderOptions } from "./onnx/decoder/options.ts";
 export type {
   InputSpec,

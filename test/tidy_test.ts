@@ -16,7 +16,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   graph: ["base", "tensor", "plain"],
   kernels: ["base", "tensor"],
   plain: ["base", "tensor"],
-  models: ["base", "tensor", "graph"],
+  models: ["base", "tensor", "plain", "graph"],
   onnx: ["base", "tensor", "plain", "graph", "models"],
   policy: ["base", "graph"],
   npu: ["base", "tensor", "graph"],

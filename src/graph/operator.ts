@@ -304,7 +304,7 @@ export type QuantizedOperator =
     readonly levels: 127 | 255;
   };
 
-/** Runs an operator in plain TypeScript: `runPlain` of `src/plain/registry.ts`. */
+/** Runs an operator in plain TypeScript: `runPlain` of `src/plain/registry.ts`, or one that knows this operator alone. */
 export type RunPlain = (
   name: string,
   inputs: readonly (PlainTensor | undefined)[],

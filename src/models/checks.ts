@@ -282,3 +282,17 @@ export function checkChoice<T extends string>(
   }
   return value;
 }
+
+/** An option of a model that is on or off, the default. */
+export function checkFlag(
+  model: string,
+  name: string,
+  value = false,
+): boolean {
+  if (typeof value !== "boolean") {
+    throw new TypeError(
+      `"${name}" of model "${model}" is a boolean, got ${describe(value)}`,
+    );
+  }
+  return value;
+}

@@ -5,7 +5,7 @@
  * front of each sub-layer and behind the last, learned positions; defaults are GPT-2's smallest model (table 2: 12
  * layers of 768; 50,257 tokens, 1024 positions). Heads are of 64 elements, inner rows 4 hidden, GELU in the form with
  * tanh, one matrix for embeddings and classifier, as its published code has them.
- * Deviation: greedy decoding.
+ * Assumption: the token of the largest score is taken, unless requests say otherwise (`sample`, `penalties`).
  */
 import { describe, isList } from "../base/describe.ts";
 import type { CacheSpec } from "../graph/cache.ts";
@@ -30,6 +30,7 @@ import {
 } from "./attention_blocks.ts";
 import {
   checkChoice,
+  checkFlag,
   checkHeads,
   checkKeys,
   checkObject,
@@ -37,14 +38,27 @@ import {
   checkSize,
   readTokens,
 } from "./checks.ts";
+import type { DrawInput, PenaltyInput } from "./draw_input.ts";
 import {
   BEHIND_PROMPT,
   readMaxSteps,
   type Seq2SeqInput,
 } from "./seq2seq_input.ts";
+import {
+  type DrawingModel,
+  type DrawOptions,
+  TokenDraws,
+} from "./token_draws.ts";
+
+/** What a request to `gpt` brings; how tokens are drawn and scores change with its options `sample` and `penalties`. */
+export interface GptInput extends Seq2SeqInput, DrawInput, PenaltyInput {}
+
+/** What `gpt` makes. */
+export interface GptModel
+  extends Model<GptInput, { tokens: "i32" }>, DrawingModel {}
 
 /** Sizes are positive integers. */
-export interface GptOptions {
+export interface GptOptions extends DrawOptions {
   /** Layers; default 12. */
   layers?: number;
   /** Width of a token's row between the sub-layers; default 768. */
@@ -90,6 +104,8 @@ export const GPT_OPTIONS = [
   "eos",
   "banned",
   "extraSteps",
+  "sample",
+  "penalties",
 ] as const satisfies readonly (keyof GptOptions)[];
 
 const ACTIVATIONS = {
@@ -98,16 +114,15 @@ const ACTIVATIONS = {
   "gelu-tanh": "GeluTanh",
 } as const;
 
-/** What is added to the scores of tokens that are never chosen. */
-const BANNED = -1e30;
-
 /**
  * Decoder-only Transformer: a prompt all at once, without padding, then a token at a time over keys and values of all
- * tokens before; greedy decoding. A cell is a layer.
+ * tokens before; the token of the largest score, or one that is drawn. A cell is a layer.
  * Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), section 2.3; defaults are
  * GPT-2's smallest model.
  *
- * A request's `tokens` are the prompt. Results: `tokens`, one id for each step, the one that ended it included.
+ * A request's `tokens` are the prompt. Results: `tokens`, one id for each step, the one that ended it included. With the
+ * options `sample` and `penalties` requests say how tokens are drawn and what changes their scores, in the fields of a
+ * decoder that `loadOnnx` made, by the same rules; the last cell takes them in plain TypeScript then.
  *
  * Cells: `prompt_1`..., `layer_1`..., `classifier`. Tensors: `embedding` [vocabulary, hidden], `position`
  * [positionsMax, hidden]; with L for `layer.i`: `L.attention.qkv.W` [3 hidden, hidden], `L.attention.output.W` [hidden,
@@ -132,7 +147,7 @@ const BANNED = -1e30;
  */
 export function gpt(
   options: GptOptions = {},
-): Model<Seq2SeqInput, { tokens: "i32" }> {
+): GptModel {
   const name = "gpt";
   checkOptions(name, options, GPT_OPTIONS);
   const size = (option: string, value: number) =>
@@ -176,6 +191,11 @@ export function gpt(
   if (typeof epsilon !== "number" || !(epsilon >= 0 && epsilon < 1)) {
     fail("epsilon", "at least 0 and below 1", epsilon);
   }
+  const draws = new TokenDraws(name, {
+    ...{ vocabulary, banned, positionsMax },
+    sample: checkFlag(name, "sample", options.sample),
+    penalties: checkFlag(name, "penalties", options.penalties),
+  });
   const weights = eachOnce(
     checkedWeights(name, options.weights ?? seededWeights(1)),
   );
@@ -239,26 +259,27 @@ export function gpt(
     weights("classifier.W", [vocabulary, hidden], hidden),
     weights("classifier.b", [vocabulary], hidden),
   ];
-  const bias = b ? Float32Array.from(b.data) : new Float32Array(vocabulary);
-  for (const id of banned) bias[id] = BANNED;
+  // Where tokens are drawn that leaves banned ones out, whatever is added to their scores.
+  const bias = draws.isUsed ? b?.data : draws.bias(b?.data);
+  const added = bias && tensor([vocabulary], bias);
   const classifier = defineCell({
     name: "classifier",
     ...growing(),
-    inputs: { x: f32(hidden) },
-    body: (op, { x }) => ({
-      next: op.ArgMax(
-        b || banned.length > 0
-          ? op.Gemm(norm(op, x), w, tensor([vocabulary], bias))
-          : op.Gemm(norm(op, x), w),
-      ),
-    }),
+    inputs: { x: f32(hidden), ...draws.ports },
+    body(op, { x, ...drawn }): { next: Value } {
+      const scores = op.Gemm(norm(op, x), w, added);
+      return draws.isUsed
+        ? draws.next(op, scores, drawn)
+        : { next: op.ArgMax(scores) };
+    },
     stop: { output: "next", token: eos },
   });
 
-  /** One step. Inputs of the graph: prompt, positions; caches: of every layer. */
-  function step(graph: CellGraph, token: Source): void {
+  /** One step. Inputs of the graph: prompt, positions, of draws; caches: of every layer. */
+  function step(graph: CellGraph, token: Source, before?: CellNode): void {
     const [, positions] = graph.inputs;
-    const position = graph.id(positions, graph.caches[0].filled);
+    const { filled } = graph.caches[0];
+    const position = graph.id(positions, filled);
     let inputs: Record<string, Source> = { token, position };
     steps.forEach((cell, i) => {
       const node = graph.node(cell, inputs, {
@@ -266,13 +287,16 @@ export function gpt(
       });
       inputs = { x: graph.output(node, "y") };
     });
-    const next = graph.node(classifier, inputs);
+    const next = graph.node(classifier, {
+      ...inputs,
+      ...draws.sources(graph, filled, before),
+    });
     graph.collect("tokens", graph.output(next, "next"));
   }
 
-  function read(input: unknown): { tokens: Int32Array; limit: number } {
+  function read(input: unknown) {
     checkObject(name, input);
-    checkKeys(name, input, ["tokens", "maxSteps"]);
+    checkKeys(name, input, ["tokens", "maxSteps", ...draws.fields]);
     const tokens = readTokens(
       name,
       input["tokens"],
@@ -286,7 +310,7 @@ export function gpt(
       stepsMax: positionsMax - tokens.length + 1,
       from: BEHIND_PROMPT,
     });
-    return { tokens, limit };
+    return { tokens, limit, drawn: draws.read(input) };
   }
 
   return {
@@ -296,16 +320,19 @@ export function gpt(
     outputs: { tokens: "i32" },
     tokensMax: positionsMax,
     nodesMax: nodesMaxFor(layers + (layers + 1) * positionsMax),
-    check(input): asserts input is Seq2SeqInput {
+    isSampled: draws.isSampled,
+    isPenalised: draws.isPenalised,
+    check(input): asserts input is GptInput {
       read(input);
     },
     unfold(input, graph) {
-      const { tokens, limit } = read(input);
+      const { tokens, limit, drawn } = read(input);
       const last = tokens.length - 1;
       const ids = graph.ids(tokens);
       const positions = graph.ids(
         Array.from({ length: last + limit }, (_, i) => i),
       );
+      draws.bring(graph, tokens, limit, drawn);
       for (let layer = 0; layer < layers; layer++) {
         graph.cache(cache, last + limit);
       }
@@ -323,7 +350,7 @@ export function gpt(
       step(graph, graph.id(ids, last));
       graph.grows(limit);
     },
-    grow: (node, graph) => step(graph, graph.output(node, "next")),
+    grow: (node, graph) => step(graph, graph.output(node, "next"), node),
   };
 }
 

@@ -195,6 +195,8 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
       classifier: ["tied", "separate"],
       banned: [[], [3], [2, 7]],
       extraSteps: [3, 4, 5, 6],
+      sample: [false, true],
+      penalties: [false, true],
     }],
   },
   transformer: {

@@ -35,6 +35,7 @@ import { RECURRENT } from "./recurrent.ts";
 import { ATTENTIONS } from "./attention.ts";
 import { CONTROLS } from "./control.ts";
 import { SIGNALS } from "./signal.ts";
+import { runOperator } from "./run_operator.ts";
 import { SAMPLE_TOKEN } from "./sample_token.ts";
 import { SAMPLINGS } from "./sampling.ts";
 import { LINEAR_ATTENTIONS } from "./linear_attention.ts";
@@ -114,23 +115,7 @@ export function runPlain(
       withGraphs(inputs, attributes, context, captured),
     );
   }
-  try {
-    const data = inputs[operator.dataInput ?? 0];
-    if (data && !operator.types.includes(data.type)) {
-      throw new TypeError(
-        `input ${operator.dataInput ?? 0} is ${data.type}, expected ${
-          operator.types.join(" or ")
-        }`,
-      );
-    }
-    return operator.run(inputs, attributes, context);
-  } catch (error) {
-    if (error instanceof RangeError || error instanceof TypeError) {
-      const Kind = error instanceof RangeError ? RangeError : TypeError;
-      throw new Kind(`${name}: ${error.message}`, { cause: error });
-    }
-    throw error;
-  }
+  return runOperator(name, operator, inputs, attributes, context);
 }
 
 /** A node's own context: its graphs are run with the last inputs as what they read from around. */

@@ -5,11 +5,20 @@
  * transformers have `minP` last. Order and ties as everywhere: largest first, the lower id of equal ones. In f64.
  */
 import { exp } from "../base/elementary/exponential.ts";
-import { plainOf, plainTensor } from "../tensor/plain_tensor.ts";
-import { floats, ints, optional } from "./given.ts";
+import {
+  plainOf,
+  type PlainTensor,
+  plainTensor,
+} from "../tensor/plain_tensor.ts";
+import { floats, ints, optional, type PlainInputs } from "./given.ts";
 import { largestFirst } from "./largest_first.ts";
-import type { PlainOperator } from "./operator.ts";
+import type {
+  PlainAttributes,
+  PlainContext,
+  PlainOperator,
+} from "./operator.ts";
 import { changesScores, penalised, withToken } from "./penalties.ts";
+import { runOperator } from "./run_operator.ts";
 
 function indexOfLargest(scores: Float32Array): number {
   let best = 0;
@@ -131,3 +140,16 @@ export const SAMPLE_TOKEN: PlainOperator = {
     return [next, plainTensor("int32", history.dims, after)];
   },
 };
+
+/**
+ * Runs it where it is the one operator that may be asked for: who draws tokens loads no others.
+ * @throws as `runPlain` does
+ */
+export function runSampleToken(
+  name: string,
+  inputs: PlainInputs,
+  attributes: PlainAttributes,
+  context: PlainContext,
+): PlainTensor[] {
+  return runOperator(name, SAMPLE_TOKEN, inputs, attributes, context);
+}

@@ -118,14 +118,14 @@ export class Generation {
     const isDrawn = temperature > 0;
     if (isDrawn && !this.#draws) {
       throw new TypeError(
-        `Model "${this.#model.name}" takes the token of the largest score: its requests have no "temperature"`,
+        `Model "${this.#model.name}" takes the token of the largest score: its requests have no "temperature", which is of decoders with their option "sample"`,
       );
     }
     const [penalty] = Object.keys(penalties);
     if (penalty !== undefined && !this.#penalises) {
       throw new RequestFieldError(
         penalty,
-        `is of decoders of files with their option "penalties": model "${this.#model.name}" takes its scores as they are`,
+        `is of decoders with their option "penalties": model "${this.#model.name}" takes its scores as they are`,
       );
     }
     if (answer.logprobs !== undefined && !this.#model.outputs?.["scores"]) {

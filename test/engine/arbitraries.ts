@@ -5,7 +5,9 @@ import { Prng } from "../../src/base/prng.ts";
 import type { InputKind, Model } from "../../src/graph/model.ts";
 import type { ImageSize } from "../../src/graph/operator.ts";
 import type { ParseTree } from "../../src/graph/parse_tree.ts";
+import type { DrawInput, PenaltyInput } from "../../src/models/draw_input.ts";
 import { MODELS } from "../../src/models/registry.ts";
+import type { DrawingModel } from "../../src/models/token_draws.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { seededWeights } from "../../src/tensor/weights.ts";
 
@@ -58,19 +60,52 @@ const { tree } = fc.letrec<{ tree: ParseTree; node: ParseTree }>((tie) => ({
   node: fc.tuple(tie("tree"), tie("tree")),
 }));
 
+const SAMPLE: Readonly<Record<keyof DrawInput, fc.Arbitrary<unknown>>> = {
+  temperature: fc.constantFrom(0, 0.5, 2),
+  topK: fc.constantFrom(0, 1, 4),
+  topP: fc.constantFrom(1, 0.7),
+  minP: fc.constantFrom(0, 0.2),
+  seed: fc.nat(3),
+};
+
+const PENALTIES: Readonly<
+  Record<keyof PenaltyInput, fc.Arbitrary<unknown>>
+> = {
+  repetitionPenalty: fc.constantFrom(1, 1.3, 0.5),
+  presencePenalty: fc.constantFrom(0, 0.5),
+  frequencyPenalty: fc.constantFrom(0, -0.1),
+  noRepeatNgramSize: fc.constantFrom(0, 1, 2),
+  logitBias: fc.dictionary(token.map(String), fc.constantFrom(-100, 0.5), {
+    maxKeys: 3,
+  }),
+};
+
+/** Some of what a request to a decoder may say of its tokens. */
+function anyDraws(
+  { isSampled = false, isPenalised = false }: Partial<DrawingModel>,
+): fc.Arbitrary<object> {
+  return fc.record({
+    ...(isSampled && SAMPLE),
+    ...(isPenalised && PENALTIES),
+  }, { requiredKeys: [] });
+}
+
 const INPUTS: Record<
   InputKind,
-  (model: Model) => fc.Arbitrary<{ input: unknown; stepsFixed?: number }>
+  (
+    model: Model & Partial<DrawingModel>,
+  ) => fc.Arbitrary<{ input: unknown; stepsFixed?: number }>
 > = {
   tokens: () => tokens.map((tokens) => ({ input: { tokens } })),
-  seq2seq: () =>
+  seq2seq: (model) =>
     fc.tuple(
       tokens,
       fc.integer({ min: 1, max: 12 }),
       fc.option(fc.integer({ min: 1, max: 12 })),
+      anyDraws(model),
     ).map(
-      ([tokens, maxSteps, stepsFixed]) => ({
-        input: { tokens, maxSteps },
+      ([tokens, maxSteps, stepsFixed, draws]) => ({
+        input: { tokens, maxSteps, ...draws },
         ...(stepsFixed !== null && { stepsFixed }),
       }),
     ),

@@ -10,6 +10,7 @@ import { SlotExecutor } from "../../src/engine/tensors/slot_executor.ts";
 import { TensorStore } from "../../src/engine/tensors/tensor_store.ts";
 import type { Completion } from "../../src/engine/wall/wall_executor.ts";
 import { runEntry } from "../../src/engine/wall/worker_loop.ts";
+import { runPlain } from "../../src/plain/registry.ts";
 import { WorkerQueue } from "../../src/engine/wall/worker_queue.ts";
 import {
   ARENA_OFFSET,
@@ -62,6 +63,7 @@ export class SteppedExecutor extends SlotExecutor {
           store.memory,
           store.programs,
           store.runnerMemory(id),
+          runPlain,
         ),
         done: 0,
       };

@@ -8,6 +8,7 @@ import type { DecoderInput } from "../../src/onnx/decoder/decoder_model.ts";
 import { loadOnnx } from "../../src/onnx/load.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { ask } from "../engine/ask.ts";
+import { naiveScores, naiveToken } from "../naive_draws.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { runRequests } from "../run_requests.ts";
 import { BATCHING } from "./batching.ts";
@@ -51,38 +52,18 @@ const anyRequest: fc.Arbitrary<DecoderInput> = fc.record({
   ) as fc.Arbitrary<Record<number, number>>,
 });
 
-/** Whether the last so many tokens are there before, as words of a text. */
-function isRepeated(tokens: readonly number[], size: number): boolean {
-  const runs = tokens.map((_, at) => tokens.slice(at, at + size))
-    .filter(({ length }) => length === size).map(String);
-  return size > 0 && runs.slice(0, -1).includes(runs.at(-1)!);
-}
-
-/** Tokens of the largest scores, as vLLM's documents and OpenAI's have the rules, from the model's own scores. */
+/** Tokens of the largest scores by a naive reading, from the model's own scores. */
 function reference(
-  { tokens, logitBias = {}, ...request }: DecoderInput,
+  { tokens, ...request }: DecoderInput,
   scores: Float32Array,
   vocabulary = VOCABULARY,
 ): number[] {
-  const { repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } =
-    request;
-  const { noRepeatNgramSize = 0 } = request;
+  const prompt = Array.from(tokens);
   const answer: number[] = [];
   for (let step = 0; step * vocabulary < scores.length; step++) {
     const own = scores.subarray(step * vocabulary, (step + 1) * vocabulary);
-    const changed = Float32Array.from(own, (score, id) => {
-      const times = answer.filter((one) => one === id).length;
-      const made = [...Array.from(tokens), ...answer, id];
-      if (isRepeated(made, noRepeatNgramSize)) return -Infinity;
-      let value = score + Math.fround(logitBias[id] ?? 0);
-      if (times > 0 || Array.from(tokens).includes(id)) {
-        const factor = Math.fround(repetitionPenalty);
-        value = value > 0 ? value / factor : value * factor;
-      }
-      return value - (Math.fround(frequencyPenalty) * times +
-        (times > 0 ? Math.fround(presencePenalty) : 0));
-    });
-    answer.push(changed.indexOf(Math.max(...changed)));
+    const changed = naiveScores(request, own, { prompt, answer });
+    answer.push(naiveToken({}, changed, 0));
   }
   return answer;
 }

@@ -2,9 +2,7 @@
 import { readFileSync } from "node:fs";
 import { readPlainSafetensors } from "../../src/tensor/safetensors.ts";
 import { plainOf, type PlainTensor } from "../../src/tensor/plain_tensor.ts";
-import type { Model } from "../../src/graph/model.ts";
-import { gpt } from "../../src/models/gpt.ts";
-import type { Seq2SeqInput } from "../../src/models/seq2seq_input.ts";
+import { gpt, type GptModel, type GptOptions } from "../../src/models/gpt.ts";
 import { type Tensor, tensor } from "../../src/tensor/tensor.ts";
 import { namedWeights } from "../../src/tensor/weights.ts";
 import { FileParts } from "./file_parts.ts";
@@ -260,7 +258,7 @@ export function scoresOf(
 }
 
 /** The model as `gpt` has it: int8 weights dequantised, the publisher's names as those of its tensors. */
-export function trainedGpt(folder: URL): Model<Seq2SeqInput> {
+export function trainedGpt(folder: URL, options: GptOptions = {}): GptModel {
   const tensors = tensorsOf(folder);
   const found = new Map<string, Tensor>();
   const add = (ours: string, theirs: string) => {
@@ -304,7 +302,7 @@ export function trainedGpt(folder: URL): Model<Seq2SeqInput> {
     ...{ layers: LAYERS, hidden: HIDDEN, heads: HEADS, inner: 256 },
     ...{ vocabulary: 16_377, positionsMax: 256, epsilon: 1e-6 },
     ...{ activation: "relu", embeddings: "scaled", classifier: "separate" },
-    ...{ eos: END, banned: [0] },
+    ...{ eos: END, banned: [0], ...options },
     weights: namedWeights(found, "language model"),
   });
 }

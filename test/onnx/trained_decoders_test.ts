@@ -181,6 +181,33 @@ Deno.test("the language model from its safetensors continues as published", asyn
   assertPublished(generations, results);
 });
 
+Deno.test("the language model from its safetensors draws what it does from its file", async () => {
+  const folder = modelFolder("the language model", "tiny-transformer-lm");
+  if (folder === undefined) return;
+  const says = { sample: true, penalties: true };
+  const file = await loadOnnx(languageModelFile(folder), {
+    decoder: { stop: [END], banned: [0], ...says },
+  });
+  const requests = generationsOf(folder).slice(0, 12).map(({ prompt }, i) => ({
+    tokens: prompt,
+    maxSteps: 16,
+    // Of few: sums in another order put those of nearly the same score in another order.
+    ...{ temperature: i % 3, seed: i, topK: 6, topP: [1, 0.9][i % 2] },
+    ...(i % 4 > 0 &&
+      { repetitionPenalty: 1 + i / 8, noRepeatNgramSize: i % 4 }),
+    ...(i % 4 > 1 && { presencePenalty: 0.5, logitBias: { [40 + i]: 3 } }),
+  }));
+  const run = (model: Model) =>
+    runRequests(model, requests, { slotBytes: SLOT_BYTES })
+      .map(({ tokens }) => [...tokens.data]);
+  const drawn = run(trainedGpt(folder, says));
+  assert.deepEqual(drawn, run(file));
+  assert.notDeepEqual(
+    drawn,
+    generationsOf(folder).slice(0, 12).map(({ ids }) => ids.slice(0, 16)),
+  );
+});
+
 Deno.test("g2p from its safetensors spells as published, in every batch", async () => {
   const folder = dataFolder("the trained speller");
   if (folder === undefined) return;

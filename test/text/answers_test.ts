@@ -90,7 +90,10 @@ Deno.test("what cannot be asked is refused by name", () => {
   const stream: StreamText = () => assert.fail("nothing is begun");
   const refused = (options: object, message: RegExp) =>
     assert.throws(() => texts.generate(stream, "a", options), message);
-  refused({ temperature: 1 }, /"gpt" takes the token of the largest score/);
+  refused(
+    { temperature: 1 },
+    /"gpt" takes the token of the largest score: .* with their option "sample"/,
+  );
   refused({ temperature: -1 }, /"temperature" is at least 0/);
   refused({ topP: 0 }, /"topP" is above 0/);
   refused({ minP: 2 }, /"minP" is from 0 to 1, got 2/);

@@ -34,8 +34,8 @@ export interface PlainDefinition {
     readonly dims: readonly number[];
   }[];
   /**
-   * What runs it in the engine's own thread: `runPlain` of the plain operators' registry. Functions do not cross
-   * threads, so workers load the registry themselves.
+   * What runs it in the engine's own thread: `runPlain` of the plain operators' registry, or what does the same for this
+   * operator. Functions do not cross threads, so workers load the registry themselves.
    */
   readonly run: RunPlain;
 }

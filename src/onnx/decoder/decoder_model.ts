@@ -1,20 +1,15 @@
 /** A decoder's step, read from a file, as a model whose requests grow token by token. */
 import { checkedOptions } from "../../base/checked_options.ts";
-import { Prng } from "../../base/prng.ts";
-import { f32, i32, type Operators } from "../../graph/cell_builder.ts";
+import type { Operators } from "../../graph/cell_builder.ts";
 import type { CellGraph, CellNode, Source } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { nodesMaxFor } from "../../graph/nodes_max.ts";
 import type { OutputTypes } from "../../graph/result.ts";
 import type { Value } from "../../graph/operator.ts";
 import { checkKeys, checkObject, readTokens } from "../../models/checks.ts";
+import type { DrawInput, PenaltyInput } from "../../models/draw_input.ts";
 import { BEHIND_PROMPT, readMaxSteps } from "../../models/seq2seq_input.ts";
-import {
-  changesScores,
-  historyOf,
-  PENALTIES,
-  penaltyRow,
-} from "../../plain/penalties.ts";
+import { type DrawingModel, TokenDraws } from "../../models/token_draws.ts";
 import { constantTensors, type GivenConstants } from "../given_constants.ts";
 import { elementCount, tensor } from "../../tensor/tensor.ts";
 import {
@@ -36,15 +31,6 @@ import { plainNotes } from "../plain_notes.ts";
 import type { GivenSizes } from "../sizes.ts";
 import { EncoderCell } from "./encoder_cell.ts";
 import { withConstants } from "./constants.ts";
-import {
-  DRAW_FIELDS,
-  type DrawInput,
-  PENALTY_FIELDS,
-  type PenaltyInput,
-  readDraws,
-  SETTINGS,
-} from "./draws.ts";
-import { nextToken } from "./next_token.ts";
 import { checkedDecoder, type DecoderOptions } from "./options.ts";
 import {
   type DecoderStep,
@@ -77,7 +63,7 @@ export interface DecoderOutputs {
 
 /** A decoder that was read from a file. */
 export interface OnnxDecoder
-  extends Model<DecoderInput, DecoderOutputs & OutputTypes> {
+  extends Model<DecoderInput, DecoderOutputs & OutputTypes>, DrawingModel {
   /** What a request may bring besides tokens: states, and what every step reads. */
   readonly inputs: readonly InputSpec[];
   /** Most positions of a request, prompt and answer. */
@@ -86,10 +72,6 @@ export interface OnnxDecoder
   readonly vocabulary: number;
   /** Ids that end a request, as the option `stop` has them. */
   readonly stop: readonly number[];
-  /** Whether requests may say how tokens are drawn. */
-  readonly isSampled: boolean;
-  /** Whether requests may change scores. */
-  readonly isPenalised: boolean;
   /** What is not as in the file, and what runs in plain TypeScript, in sentences. */
   readonly notes: readonly string[];
 }
@@ -103,9 +85,6 @@ export interface DecoderModelOptions extends GivenSizes {
   /** As of other files: weights that a file leaves out, or inputs that are always the same. */
   readonly constants?: GivenConstants;
 }
-
-/** Draws are below 1 in f32, too: the least likely of all tokens would be that of 1. */
-const BELOW_ONE = 1 - 2 ** -24;
 
 /** Of the options of a decoder. */
 export const DECODER_CHECKS = {
@@ -137,11 +116,6 @@ export function decoderModel(
       } has ${step.vocabulary}`,
     );
   }
-  if (new Set(given.banned).size === step.vocabulary) {
-    throw new RangeError(
-      `All ${step.vocabulary} tokens of ${quoted(name)} are banned`,
-    );
-  }
   return new Decoder(name, step, given, place).model(file.notes);
 }
 
@@ -153,10 +127,7 @@ class Decoder {
   /** Whether a prompt is one node; otherwise one for each token. */
   readonly #isRagged: boolean;
   readonly #specs: readonly InputSpec[];
-  readonly #isSampled: boolean;
-  readonly #isPenalised: boolean;
-  /** Whether tokens are taken by SampleToken: one of the two. */
-  readonly #draws: boolean;
+  readonly #draws: TokenDraws;
 
   constructor(
     readonly name: string,
@@ -164,13 +135,14 @@ class Decoder {
     readonly options: DecoderOptions,
     readonly place: Place,
   ) {
-    const { states, others, caches, positionsMax } = step;
+    const { states, others, caches, positionsMax, vocabulary } = step;
+    const { banned = [], sample = false, penalties = false } = options;
+    this.#draws = new TokenDraws(name, {
+      ...{ vocabulary, banned, positionsMax, sample, penalties },
+    });
     for (const { input, initial } of states) {
       if (initial) checkInputs(name, [this.#spec(input)], { [input]: initial });
     }
-    this.#isPenalised = options.penalties ?? false;
-    this.#isSampled = options.sample ?? false;
-    this.#draws = this.#isSampled || this.#isPenalised;
     this.#isRagged = states.length + others.length === 0;
     this.#specs = [...states.map(({ input }) => input), ...others].map(
       (name) => this.#spec(name),
@@ -202,24 +174,16 @@ class Decoder {
     this.#step = this.#lower(`${name}/step`, [step.logits, ...stateNames], {
       ...frame,
       ...{ phase: "decoder", recurrent: true, priority: 1 },
-      inputs: {
-        ...(this.#draws && { settings: f32(SETTINGS), draw: f32(1) }),
-        ...(this.#isPenalised && {
-          history: i32(positionsMax),
-          penalties: f32(PENALTIES),
-        }),
-      },
+      inputs: this.#draws.ports,
       outputs: (op, result, inputs) => {
-        const { next, history } = nextToken(op, result(step.logits), inputs, {
-          ...{ vocabulary: step.vocabulary, banned: options.banned ?? [] },
-        });
+        const logits = result(step.logits);
+        const taken = this.#draws.isUsed
+          ? this.#draws.next(op, op.Reshape(logits, [vocabulary]), inputs)
+          : { next: this.#largest(op, logits) };
         return {
-          next,
-          ...(history && { history }),
-          ...(options.scores && {
-            scores: op.Reshape(result(step.logits), [step.vocabulary]),
-          }),
-          ...(stop.length > 1 && { ended: this.#isStop(op, next, stop) }),
+          ...taken,
+          ...(options.scores && { scores: op.Reshape(logits, [vocabulary]) }),
+          ...(stop.length > 1 && { ended: this.#isStop(op, taken.next, stop) }),
           ...stateOutputs(result),
         };
       },
@@ -251,6 +215,19 @@ class Decoder {
     return lowerGraph(part, known, name, this.place, frame);
   }
 
+  /** The token of the largest score. */
+  #largest(op: Operators, logits: Value): Value {
+    const { vocabulary } = this.step;
+    const bias = this.#draws.bias();
+    const scores = bias
+      ? op.Add(
+        op.Reshape(logits, [vocabulary]),
+        op.Constant(tensor([vocabulary], bias)),
+      )
+      : logits;
+    return op.Reshape(op.ArgMax(scores), []);
+  }
+
   /** 1 where a token is one that ends a request: the second of two numbers is the larger one. */
   #isStop(op: Operators, token: Value, stop: readonly number[]): Value {
     const { vocabulary } = this.step;
@@ -275,8 +252,8 @@ class Decoder {
       positionsMax: step.positionsMax,
       vocabulary: step.vocabulary,
       stop: this.options.stop ?? [],
-      isSampled: this.#isSampled,
-      isPenalised: this.#isPenalised,
+      isSampled: this.#draws.isSampled,
+      isPenalised: this.#draws.isPenalised,
       notes: [
         ...notes,
         ...step.notes,
@@ -298,8 +275,7 @@ class Decoder {
     checkObject(name, input);
     checkKeys(name, input, [
       ...["tokens", "maxSteps", "inputs"],
-      ...(this.#isSampled ? DRAW_FIELDS : []),
-      ...(this.#isPenalised ? PENALTY_FIELDS : []),
+      ...this.#draws.fields,
     ]);
     const tokens = readTokens(
       name,
@@ -325,36 +301,16 @@ class Decoder {
       ),
       given,
     );
-    const draws = readDraws(name, input, this.step.vocabulary);
-    return { tokens, steps, given, ...draws };
+    return { tokens, steps, given, draws: this.#draws.read(input) };
   }
 
   #unfold(input: DecoderInput, graph: CellGraph): void {
-    const { tokens, steps, given, settings, seed, penalties } = this.#read(
-      input,
-    );
+    const { tokens, steps, given, draws } = this.#read(input);
     const { length } = tokens;
     const last = length - 1;
     const ids = graph.ids(tokens);
     graph.ids(Array.from({ length: last + steps }, (_, i) => i));
-    if (this.#draws) {
-      graph.rows(settings);
-      // Forked: first draws of seeds that are near each other are, too.
-      const draws = new Prng(seed).fork("draws");
-      graph.rows(
-        Array.from(
-          { length: steps },
-          () => Math.min(draws.float(), BELOW_ONE),
-        ),
-      );
-    }
-    if (this.#isPenalised) {
-      const row = penaltyRow(penalties, length);
-      graph.data(row);
-      if (changesScores(row)) {
-        graph.data(historyOf(tokens, this.step.positionsMax));
-      }
-    }
+    this.#draws.bring(graph, tokens, steps, draws);
     const seen = this.#encoder?.length(given) ?? 0;
     this.#step.cell.caches.forEach((cache, i) => {
       const { isSeen } = this.step.caches[i];
@@ -415,29 +371,11 @@ class Decoder {
     before: CellNode | undefined,
     data?: ReadonlyMap<string, Source>,
   ): void {
-    const inputs = this.#inputs(
-      this.#step,
-      graph,
-      token,
-      position,
-      before,
-      data,
-    );
-    if (this.#draws) {
-      const [ids, , settings, draws] = graph.inputs;
-      inputs["settings"] = graph.row(settings, 0, SETTINGS);
-      inputs["draw"] = graph.row(draws, position - ids.data.length + 1, 1);
-    }
-    if (this.#isPenalised) {
-      const [, , , , penalties, prompt] = graph.inputs;
-      inputs["penalties"] = graph.row(penalties, 0, PENALTIES);
-      const { positionsMax } = this.step;
-      inputs["history"] = !data
-        ? graph.output(before!, "history")
-        : changesScores(penalties.data as Float32Array)
-        ? graph.row(prompt, 0, positionsMax)
-        : graph.zeros(positionsMax);
-    }
+    const inputs = {
+      ...this.#inputs(this.#step, graph, token, position, before, data),
+      // Before the first step it is a token of the prompt.
+      ...this.#draws.sources(graph, position, data ? undefined : before),
+    };
     const node = graph.node(this.#step.cell, inputs, {
       caches: this.#caches(graph),
     });

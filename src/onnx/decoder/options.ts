@@ -8,10 +8,11 @@ import {
   ofType,
   positiveInteger,
 } from "../../base/checked_options.ts";
+import type { DrawOptions } from "../../models/token_draws.ts";
 import type { StateNames } from "../stream.ts";
 
 /** What the inputs and outputs of a decoder's step are, and when a request ends. */
-export interface DecoderOptions {
+export interface DecoderOptions extends DrawOptions {
   /** Input of the token's id; default: "input_ids", or the only input of integers. */
   readonly token?: string;
   /** Output of the scores of all tokens; default: "logits", or the only output that is no state. */
@@ -37,17 +38,6 @@ export interface DecoderOptions {
   readonly positionsMax?: number;
   /** Most steps of a request that names no limit; default: as many as there are positions. */
   readonly stepsMax?: number;
-  /**
-   * Whether requests may say how tokens are drawn (`temperature`, `topK`, `topP`, `minP`, `seed`); default false: the
-   * token of the largest score, the lowest id of equal ones.
-   */
-  readonly sample?: boolean;
-  /**
-   * Whether requests may change scores, of tokens that are drawn or not (`repetitionPenalty`, `presencePenalty`,
-   * `frequencyPenalty`, `noRepeatNgramSize`, `logitBias`). Whoever does hands the tokens so far on from step to step, of as many as
-   * `positionsMax`: slots take 8 bytes more for each of these, and 4 more of whoever does. Default false.
-   */
-  readonly penalties?: boolean;
   /** Whether a request also gets the scores of every step, result `scores`; default false. */
   readonly scores?: boolean;
 }

@@ -4,6 +4,7 @@ import type { MutantList } from "../mutant.ts";
 const LIMITS = ["test/models/bounds_test.ts"];
 const INPUTS = ["test/models/models_test.ts"];
 const GPT = ["test/models/gpt_test.ts"];
+const DRAWS = ["test/models/gpt_draws_test.ts"];
 const BERT = ["test/models/bert_test.ts"];
 const GNMT = ["test/models/gnmt_test.ts"];
 const LAS = ["test/models/las_test.ts"];
@@ -43,11 +44,67 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "models.banned",
-    file: "src/models/gpt.ts",
+    file: "src/models/token_draws.ts",
     from: "for (const id of banned) bias[id] = BANNED;",
     to: "",
     tests: GPT,
     why: "banned ids are never chosen",
+  },
+  {
+    id: "models.draws-of-seeds",
+    file: "src/models/token_draws.ts",
+    from: 'new Prng(seed).fork("draws")',
+    to: "new Prng(seed)",
+    tests: ["test/onnx/sampled_decoders_test.ts"],
+    why: "seeds in a row draw first tokens apart",
+  },
+  {
+    id: "models.draw-of-step",
+    file: "src/models/token_draws.ts",
+    from: "position - ids.data.length + 1",
+    to: "0",
+    tests: DRAWS,
+    why: "every step has a draw of its own",
+  },
+  {
+    id: "models.history-of-answer",
+    file: "src/models/token_draws.ts",
+    from: '? graph.output(before, "history")',
+    to: "? graph.row(prompt, 0, positionsMax)",
+    tests: DRAWS,
+    why: "what was drawn is among the tokens that lose",
+  },
+  {
+    id: "models.draws-with-options",
+    file: "src/models/token_draws.ts",
+    from: "...(this.isPenalised ? PENALTY_FIELDS : []),",
+    to: "...PENALTY_FIELDS,",
+    tests: DRAWS,
+    why: "a request has no field that nothing comes of",
+  },
+  {
+    id: "models.all-banned",
+    file: "src/models/token_draws.ts",
+    from: "new Set(banned).size === vocabulary",
+    to: "false",
+    tests: DRAWS,
+    why: "a decoder has a token to choose",
+  },
+  {
+    id: "models.step-before",
+    file: "src/models/gpt.ts",
+    from: 'step(graph, graph.output(node, "next"), node)',
+    to: 'step(graph, graph.output(node, "next"))',
+    tests: DRAWS,
+    why: "tokens so far are handed on from step to step",
+  },
+  {
+    id: "models.greedy-cell",
+    file: "src/models/gpt.ts",
+    from: "return draws.isUsed",
+    to: "return draws.isPenalised",
+    tests: DRAWS,
+    why: "a decoder of which nothing but draws is asked draws",
   },
   {
     id: "models.epsilon",

@@ -83,22 +83,6 @@ export const MUTANTS: MutantList = [
     why: "every column of an LSTM has a scale of its own",
   },
   {
-    id: "onnx.draws-of-seeds",
-    file: "src/onnx/decoder/decoder_model.ts",
-    from: 'new Prng(seed).fork("draws")',
-    to: "new Prng(seed)",
-    tests: ["test/onnx/sampled_decoders_test.ts"],
-    why: "seeds in a row draw first tokens apart",
-  },
-  {
-    id: "onnx.history-of-answer",
-    file: "src/onnx/decoder/decoder_model.ts",
-    from: '? graph.output(before!, "history")',
-    to: "? graph.row(prompt, 0, positionsMax)",
-    tests: [PENALISED],
-    why: "what was drawn is among the tokens that lose",
-  },
-  {
     id: "onnx.penalty-of-prompt",
     file: "src/plain/penalties.ts",
     from: "(at < promptTokens ? 0 : 1)",

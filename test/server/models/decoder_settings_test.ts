@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import {
   DRAW_FIELDS,
   PENALTY_FIELDS,
-} from "../../../src/onnx/decoder/draws.ts";
+} from "../../../src/models/draw_input.ts";
 import { loadOnnx } from "../../../src/onnx/load.ts";
 import { wireName } from "../../../src/server/host/wire_names.ts";
 import type { WireTensor } from "../../../src/server/host/served_model.ts";

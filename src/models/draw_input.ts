@@ -1,8 +1,8 @@
 /** How a request to a decoder has its tokens drawn. */
-import { describe, isList } from "../../base/describe.ts";
-import { isFloat32, isPositiveFloat32 } from "../../base/float32.ts";
-import { RequestFieldError } from "../../base/request_field_error.ts";
-import { BIASES_MAX, type Penalties } from "../../plain/penalties.ts";
+import { describe, isList } from "../base/describe.ts";
+import { isFloat32, isPositiveFloat32 } from "../base/float32.ts";
+import { RequestFieldError } from "../base/request_field_error.ts";
+import { BIASES_MAX, type Penalties } from "../plain/penalties.ts";
 
 /** What a request brings of it, with the option `sample` of its decoder. */
 export interface DrawInput {

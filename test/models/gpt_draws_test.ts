@@ -1,0 +1,204 @@
+/** Tokens that `gpt` draws, of scores that requests change: by the rules, and the same in every batch. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { ServingEngine } from "../../src/engine/wall/serving.ts";
+import { gpt, type GptInput, type GptOptions } from "../../src/models/gpt.ts";
+import { DRAW_FIELDS, PENALTY_FIELDS } from "../../src/models/draw_input.ts";
+import { POLICIES } from "../../src/policy/registry.ts";
+import { tensor } from "../../src/tensor/tensor.ts";
+import { seededWeights, type WeightSource } from "../../src/tensor/weights.ts";
+import { ask } from "../engine/ask.ts";
+import { naiveScores, naiveToken, naiveUniforms } from "../naive_draws.ts";
+import { BATCHING } from "../onnx/batching.ts";
+import { propertyRuns } from "../property_runs.ts";
+import { runRequests } from "../run_requests.ts";
+
+const VOCABULARY = 13;
+const POSITIONS = 24;
+
+const SMALL = {
+  ...{ layers: 2, hidden: 8, heads: 2, vocabulary: VOCABULARY },
+  ...{ positionsMax: POSITIONS, eos: null },
+};
+
+/** Scores of every step. */
+const SCORES = Float32Array.from(
+  { length: VOCABULARY },
+  (_, id) => 1.5 * Math.sin(5 * id),
+);
+
+/** Weights by which scores are what the classifier adds, whatever the tokens. */
+const known: WeightSource = (name, ...wanted) => {
+  const { shape, data } = seededWeights(1)(name, ...wanted);
+  if (name === "classifier.b") return tensor(shape, SCORES);
+  return name === "classifier.W"
+    ? tensor(shape, data.map(() => 0))
+    : { shape, data };
+};
+
+const drawing = (more: GptOptions = {}) =>
+  gpt({ ...SMALL, sample: true, penalties: true, ...more });
+
+const anyRequest: fc.Arbitrary<GptInput & { tokens: number[] }> = fc.record({
+  tokens: fc.array(fc.nat(VOCABULARY - 1), { minLength: 1, maxLength: 6 }),
+  temperature: fc.constantFrom(0, 0.5, 1, 3),
+  topK: fc.constantFrom(0, 1, 3, 8),
+  topP: fc.constantFrom(1, 0.9, 0.4),
+  minP: fc.constantFrom(0, 0.1, 0.5),
+  seed: fc.nat(1000),
+  repetitionPenalty: fc.constantFrom(1, 1.1, 2, 0.5),
+  presencePenalty: fc.constantFrom(0, 0.5, -0.3),
+  frequencyPenalty: fc.constantFrom(0, 0.25, -0.1),
+  noRepeatNgramSize: fc.constantFrom(0, 1, 2, 3),
+  logitBias: fc.dictionary(
+    fc.nat(VOCABULARY - 1).map(String),
+    fc.constantFrom(-100, -0.5, 0.5, 3),
+    { maxKeys: 3 },
+  ),
+});
+
+const REQUESTS = Array.from({ length: 14 }, (_, i): GptInput => ({
+  tokens: [1 + i % 5, 2, i % 3].slice(0, 1 + i % 3),
+  maxSteps: 5 + i,
+  // Some are greedy, and some change nothing.
+  ...(i % 3 > 0 && { temperature: i / 4, seed: i % 4, topP: 0.8 + i / 100 }),
+  ...(i % 4 > 1 && { repetitionPenalty: 1 + i / 8, presencePenalty: 0.2 }),
+  ...(i % 5 === 1 && { noRepeatNgramSize: 2, topK: 5, minP: 0.01 }),
+  ...(i % 5 > 2 && { frequencyPenalty: 0.5, logitBias: { [i % 13]: 2 } }),
+}));
+
+Deno.test("gpt() takes the tokens that a naive reading of the rules takes of the same scores, to the last position", () => {
+  const banned = [4, 9];
+  const [model, plain] = [{ banned }, { sample: false, penalties: false }].map(
+    (more) => drawing({ classifier: "separate", weights: known, ...more }),
+  );
+  const [{ tokens: greedy }] = runRequests(plain, [{ tokens: [1] }]);
+  const best = SCORES.indexOf(Math.max(...SCORES));
+  assert(greedy.data.every((id) => id === best));
+  const scores = SCORES.map((score, id) =>
+    banned.includes(id) ? -Infinity : score
+  );
+  const answers = new Set<string>();
+  fc.assert(
+    fc.property(anyRequest, (request) => {
+      const { tokens: prompt } = request;
+      const steps = POSITIONS - prompt.length + 1;
+      const uniforms = naiveUniforms(request.seed ?? 0, steps);
+      const answer: number[] = [];
+      for (const uniform of uniforms) {
+        const changed = naiveScores(request, scores, { prompt, answer });
+        answer.push(naiveToken(request, changed, uniform, banned));
+      }
+      const [{ tokens }] = runRequests(model, [{
+        ...request,
+        maxSteps: steps,
+      }]);
+      assert.deepEqual([...tokens.data], answer);
+      answers.add(String(answer));
+    }),
+    { numRuns: propertyRuns(150) },
+  );
+  assert(answers.size > 60, `${answers.size} answers`);
+});
+
+Deno.test("gpt() draws the same tokens in every batch, beside requests that draw none, under every policy and in threads", async () => {
+  const model = drawing({ eos: 3 });
+  const alone = REQUESTS.map((request) => runRequests(model, [request])[0]);
+  const plain = gpt({ ...SMALL, eos: 3 });
+  const greedy = REQUESTS.map(({ tokens, maxSteps = 1 }) =>
+    runRequests(plain, [{ tokens, maxSteps }])[0]
+  );
+  const others = alone.filter((result, i) => {
+    const { tokens: _, maxSteps: __, ...says } = REQUESTS[i];
+    if (Object.keys(says).length > 0) {
+      return String(result["tokens"].data) !== String(greedy[i]["tokens"].data);
+    }
+    assert.deepEqual(result, greedy[i]);
+    return false;
+  });
+  assert(others.length >= 6, `${others.length} are other answers`);
+  for (const [policy, { build }] of Object.entries(POLICIES)) {
+    const mixed = runRequests(model, REQUESTS, {
+      ...{ policy: build(BATCHING[policy] ?? {}), workers: 2, gapNs: 700 },
+    });
+    assert.deepStrictEqual(mixed, alone, policy);
+  }
+  await using engine = await ServingEngine.create({
+    ...{ models: [model], policy: POLICIES["cellular"].build({}), workers: 2 },
+  });
+  const threads = await Promise.all(
+    REQUESTS.map((request) => ask(engine, model, request)),
+  );
+  assert.deepStrictEqual(threads, alone);
+});
+
+Deno.test("gpt() has inputs and fields of draws where its options say so alone", () => {
+  const takes = (options: GptOptions) => {
+    const model = gpt({ ...SMALL, ...options });
+    const { inputs, operators } = model.cells.at(-1)!;
+    return {
+      inputs: inputs.map(({ name }) => name),
+      draws: operators.some(({ op }) => op === "Plain"),
+      says: [model.isSampled, model.isPenalised],
+    };
+  };
+  const cases = [
+    [{}, [], []],
+    [{ banned: [3] }, [], []],
+    [{ sample: true }, ["settings", "draw"], DRAW_FIELDS],
+    [
+      { penalties: true },
+      ["settings", "draw", "history", "penalties"],
+      PENALTY_FIELDS,
+    ],
+  ] as const;
+  const values: Record<string, unknown> = {
+    ...{ temperature: 1, topK: 1, topP: 1, minP: 1, seed: 1 },
+    ...{ repetitionPenalty: 2, presencePenalty: 1, frequencyPenalty: 1 },
+    ...{ noRepeatNgramSize: 2, logitBias: { 1: 1 } },
+  };
+  for (const [options, inputs, fields] of cases) {
+    const { sample = false, penalties = false }: GptOptions = options;
+    assert.deepEqual(takes(options), {
+      inputs: ["x", ...inputs],
+      draws: sample || penalties,
+      says: [sample, penalties],
+    });
+    const model = gpt({ ...SMALL, ...options });
+    for (const [field, value] of Object.entries(values)) {
+      const request = () => model.check({ tokens: [1], [field]: value });
+      if ((fields as readonly string[]).includes(field)) request();
+      else assert.throws(request, RegExp(`has no field "${field}"; it takes`));
+    }
+  }
+});
+
+Deno.test("gpt() refuses what cannot be drawn by name", () => {
+  const model = drawing();
+  const refused = (request: object, message: RegExp) =>
+    assert.throws(() => model.check({ tokens: [1], ...request }), message);
+  refused(
+    { temperature: -1 },
+    /"temperature" of a request to "gpt" is at least 0, got -1/,
+  );
+  refused(
+    { topP: 0 },
+    /"topP" of a request to "gpt" is above 0 and up to 1, got 0/,
+  );
+  refused({ seed: 0.5 }, /"seed" .* integer of less than 2\^53, got 0.5/);
+  refused({ repetitionPenalty: 0 }, /"repetitionPenalty" .* above 0 in f32/);
+  refused({ logitBias: { 13: 1 } }, /by ids of tokens below 13, got "13"/);
+  for (const option of ["sample", "penalties"]) {
+    assert.throws(() => gpt({ ...SMALL, [option]: "yes" }), {
+      name: "TypeError",
+      message: `"${option}" of model "gpt" is a boolean, got "yes"`,
+    });
+  }
+  const all = Array.from({ length: VOCABULARY }, (_, id) => id);
+  for (const sample of [false, true]) {
+    assert.throws(
+      () => gpt({ ...SMALL, sample, banned: all }),
+      /All 13 tokens of "gpt" are banned/,
+    );
+  }
+});
