@@ -1,5 +1,6 @@
 /** Models that are built here rather than read from a file (`lstm`, `bert`, `resnet50`, `gpt`), as protocols see them. */
 import type { InputKind, Model } from "../../graph/model.ts";
+import type { DrawingModel } from "../../models/token_draws.ts";
 import { type Dtype, elementCount } from "../../tensor/tensor.ts";
 import { converted } from "../host/convert.ts";
 import { DATATYPE_OF } from "../host/datatypes.ts";
@@ -9,6 +10,7 @@ import type {
   WireTensor,
 } from "../host/served_model.ts";
 import { toWire } from "../host/to_wire.ts";
+import { drawFields, drawSpecs } from "./draw_settings.ts";
 import { resultSpecs } from "./result_specs.ts";
 import { type ServedOptions, servedOptions } from "./served_options.ts";
 import { checkDatatypes, wireType } from "./wire_type.ts";
@@ -27,7 +29,7 @@ const FRAMES = 64;
  * @throws TypeError on an option that there is not; RangeError on a type that an input or output cannot have
  */
 export function servedBuilt(
-  model: Model,
+  model: Model & Partial<DrawingModel>,
   input: BuiltInput,
   given: ServedOptions,
 ): ServedModel {
@@ -40,6 +42,7 @@ export function servedBuilt(
   const inputs = [
     { ...main, datatype: wireType(main.name, dtype, options) },
     ...grows ? [maxStepsSpec(options)] : [],
+    ...drawSpecs(model, options),
   ];
   checkDatatypes(options, [...inputs, ...outputs].map(({ name }) => name));
   return {
@@ -55,6 +58,7 @@ export function servedBuilt(
     toInput: (tensors) => ({
       [field]: converted(tensors.get(main.name)!, DATATYPE_OF[dtype]).data,
       ...maxSteps(tensors),
+      ...drawFields(model, tensors),
     }),
     toTensors: (results) => toWire(outputs, results),
   };

@@ -13,27 +13,11 @@ import type {
   WireTensor,
 } from "../host/served_model.ts";
 import { toWire } from "../host/to_wire.ts";
+import { drawFields, drawSpecs } from "./draw_settings.ts";
 import { resultSpecs } from "./result_specs.ts";
 import { maxSteps, maxStepsSpec } from "./served_built.ts";
 import { type ServedOptions, servedOptions } from "./served_options.ts";
 import { checkDatatypes, wireType } from "./wire_type.ts";
-
-/** How tokens are drawn: name on the wire, field of the request, type. */
-const SETTINGS = [
-  ["temperature", "temperature", "f32"],
-  ["top_k", "topK", "i32"],
-  ["top_p", "topP", "f32"],
-  ["min_p", "minP", "f32"],
-  ["seed", "seed", "i64"],
-] as const;
-
-/** What changes scores. */
-const PENALTIES = [
-  ["repetition_penalty", "repetitionPenalty", "f32"],
-  ["presence_penalty", "presencePenalty", "f32"],
-  ["frequency_penalty", "frequencyPenalty", "f32"],
-  ["no_repeat_ngram_size", "noRepeatNgramSize", "i32"],
-] as const;
 
 /**
  * Serves a decoder that `loadOnnx` made: an input "tokens" of INT32, the prompt; besides, all of one element or of the
@@ -57,10 +41,6 @@ export function servedDecoder(
   const options = servedOptions(given);
   const { name, version = "1", platform = "onnx_onnxv1", config = {} } =
     options;
-  const settings = [
-    ...(model.isSampled ? SETTINGS : []),
-    ...(model.isPenalised ? PENALTIES : []),
-  ];
   const typed = (name: string, dtype: Dtype) => ({
     name,
     datatype: wireType(name, dtype, options),
@@ -68,11 +48,7 @@ export function servedDecoder(
   const inputs: TensorSpec[] = [
     { ...typed("tokens", "i32"), shape: [-1] },
     maxStepsSpec(options),
-    ...settings.map(([name, , dtype]) => ({
-      ...typed(name, dtype),
-      shape: [1],
-      optional: true,
-    })),
+    ...drawSpecs(model, options),
     ...model.inputs.map(({ name, dtype, shape, free }) => ({
       ...typed(name, dtype),
       shape: shape.map((size, axis) => axis === free?.axis ? -1 : size),
@@ -98,23 +74,12 @@ export function servedDecoder(
     outputs,
     maxBatchSize: 0,
     config,
-    toInput(tensors): DecoderInput {
-      const numberOf = (name: string, dtype: Dtype): number | undefined => {
-        const given = tensors.get(name);
-        return given && Number(converted(given, DATATYPE_OF[dtype]).data[0]);
-      };
-      return {
-        tokens: tensors.get("tokens")!.data as Int32Array,
-        ...maxSteps(tensors),
-        ...Object.fromEntries(
-          settings.flatMap(([name, field, dtype]) => {
-            const value = numberOf(name, dtype);
-            return value === undefined ? [] : [[field, value]];
-          }),
-        ),
-        ...filesOwn(model, tensors),
-      };
-    },
+    toInput: (tensors): DecoderInput => ({
+      tokens: tensors.get("tokens")!.data as Int32Array,
+      ...maxSteps(tensors),
+      ...drawFields(model, tensors),
+      ...filesOwn(model, tensors),
+    }),
     toTensors: (results) => toWire(outputs, results),
   };
 }

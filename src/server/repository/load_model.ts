@@ -2,7 +2,6 @@
 import { shorten } from "../../base/describe.ts";
 import { MODELS } from "../../models/registry.ts";
 import { decoderModel } from "../../onnx/decoder/decoder_model.ts";
-import type { DecoderOptions } from "../../onnx/decoder/options.ts";
 import type { OnnxModel } from "../../onnx/ir.ts";
 import { onnxModel } from "../../onnx/model.ts";
 import type { OptionWords } from "../../onnx/option_words.ts";
@@ -26,6 +25,11 @@ import { servedDecoder } from "../models/served_decoder.ts";
 import { servedOnnx } from "../models/served_onnx.ts";
 import { servedText } from "../models/served_text.ts";
 import type { ServedOptions } from "../models/served_options.ts";
+import {
+  builtOptions,
+  decoderOptions,
+  type FolderText,
+} from "./decoder_options.ts";
 import {
   type FilesBeside,
   type ModelFiles,
@@ -246,8 +250,13 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     ...lost.map(([name, value]) =>
       `answers are drawn without ${
         wireName(name)
-      } ${value}: the decoder takes its scores as they are, ` +
-      `as those of files do unless their settings have "decoder": {"penalties": true}`
+      } ${value}: the decoder takes its scores as they are, as those ${
+        settings.model ? "that are built here" : "of files"
+      } do unless their settings have ${
+        settings.model
+          ? '"model": {"options": {"penalties": true}}'
+          : '"decoder": {"penalties": true}'
+      }`
     ),
   ];
   return { ...ofTexts, ...(notes.length > 0 && { notes }) };
@@ -341,7 +350,8 @@ async function loadTensors(
   };
   const hasWeights = await folder.has(WEIGHTS);
   if (hasWeights && settings.model) {
-    return await builtModel(folder, settings.model, options);
+    const open = builtOptions(settings, text, isText);
+    return await builtModel(folder, settings.model, options, open);
   }
   const inner = folder.folder(ONNX_FOLDER);
   const place = await folder.has(ONNX)
@@ -358,12 +368,6 @@ async function loadTensors(
   throw new RangeError(
     `${WEIGHTS} has weights; "model" of the settings says of what model`,
   );
-}
-
-/** What a folder's files say of texts. */
-interface FolderText extends TextSettings {
-  /** Ids that are never drawn. */
-  readonly banned: readonly number[];
 }
 
 /** What a file leaves open, as the settings give it. */
@@ -392,11 +396,13 @@ async function builtModel(
   folder: ModelFiles,
   { name, options }: NonNullable<ModelSettings["model"]>,
   served: ServedOptions,
+  open: ReturnType<typeof builtOptions>,
 ): Promise<ServedModel> {
   const bytes = (await folder.read(WEIGHTS))!;
-  const { build, input } = MODELS[name];
+  const { build, input, options: known } = MODELS[name];
   const weights = namedWeights(readSafetensors(bytes, WEIGHTS), WEIGHTS);
-  const model = build({ ...options, weights });
+  const draws = known.includes("sample");
+  const model = build({ ...(draws && open), ...options, weights });
   return servedBuilt(model, input as BuiltInput, served);
 }
 
@@ -452,24 +458,4 @@ function freeTokens(
   if (typeof dim !== "string") return {};
   const most = settings.text?.tokens_max ?? text.tokensMax ?? TOKENS_MAX;
   return { sizesMax: { [dim]: most } };
-}
-
-function decoderOptions(
-  { decoder = {}, text: given }: ModelSettings,
-  text: FolderText,
-): DecoderOptions {
-  const { positions_max, steps_max, ...named } = decoder;
-  const stop = given?.eos_ids ?? text.eosIds;
-  const positionsMax = positions_max ?? text.tokensMax;
-  return {
-    ...(stop && { stop }),
-    ...(text.banned.length > 0 && { banned: text.banned }),
-    ...(positionsMax !== undefined && { positionsMax }),
-    // Whoever serves text lets clients say how tokens are drawn, unless its settings have none drawn.
-    ...(text.kind === "decoder" && {
-      ...{ sample: true, penalties: decoder.sample ?? true },
-    }),
-    ...named,
-    ...(steps_max !== undefined && { stepsMax: steps_max }),
-  };
 }

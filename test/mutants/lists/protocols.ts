@@ -4,11 +4,45 @@ import type { MutantList } from "../mutant.ts";
 const EVENTS = "src/server/wire/event_stream.ts";
 const EVENTS_TEST = ["test/server/wire/event_stream_test.ts"];
 const RESPOND = "src/server/openai/respond.ts";
+const FOLDER_DECODERS = ["test/server/repository/built_decoders_test.ts"];
 const COMPLETIONS = ["test/server/openai/completions_test.ts"];
 const TEI = ["test/server/tei/tei_test.ts"];
 const REALTIME = ["test/server/realtime/realtime_test.ts"];
 
 export const MUTANTS: MutantList = [
+  {
+    id: "protocols.built-decoder-draws",
+    file: "src/server/models/served_built.ts",
+    from: "    ...drawSpecs(model, options),",
+    to: "",
+    tests: ["test/server/models/decoder_settings_test.ts"],
+    why:
+      "what a model that is built here may be told of draws is among its inputs",
+  },
+  {
+    id: "protocols.nothing-drawn-nothing-changed",
+    file: "src/server/repository/decoder_options.ts",
+    from: "penalties: sample !== false",
+    to: "penalties: true",
+    tests: FOLDER_DECODERS,
+    why: "a folder that has nothing drawn has its scores as they are",
+  },
+  {
+    id: "protocols.decoder-of-tensors",
+    file: "src/server/repository/decoder_options.ts",
+    from: '(kind ?? text.kind ?? "decoder") === "decoder"',
+    to: "true",
+    tests: FOLDER_DECODERS,
+    why: "a model of tensors has the cells that its settings ask for",
+  },
+  {
+    id: "protocols.settings-of-draws-first",
+    file: "src/server/repository/load_model.ts",
+    from: "...(draws && open), ...options,",
+    to: "...options, ...(draws && open),",
+    tests: FOLDER_DECODERS,
+    why: "what a model's options say goes before its files",
+  },
   {
     id: "protocols.nobody-is-told-of-a-reader-that-left",
     file: EVENTS,

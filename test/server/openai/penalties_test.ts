@@ -1,8 +1,11 @@
 /** Scores that requests change, through `fetch` alone. */
 import assert from "node:assert/strict";
+import type { Model } from "../../../src/graph/model.ts";
+import { gpt } from "../../../src/models/gpt.ts";
 import type { DecoderInput } from "../../../src/onnx/decoder/decoder_model.ts";
 import { loadOnnx } from "../../../src/onnx/load.ts";
 import { servedDecoder } from "../../../src/server/models/served_decoder.ts";
+import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { servedText } from "../../../src/server/models/served_text.ts";
 import { TextModel } from "../../../src/text/text_model.ts";
 import { tinyDecoder } from "../../onnx/decoder_files.ts";
@@ -23,6 +26,15 @@ Deno.test("penalties and what is added to scores change answers as the decoder h
   });
   const decoder = { positionsMax: 30, sample: true, penalties: true };
   const model = await loadOnnx(file, { decoder });
+  const built = gpt({
+    ...{ layers: 1, hidden: 16, heads: 2, vocabulary: VOCABULARY, eos: 3 },
+    // Parts of words are one word with the prompt's last one.
+    ...{ banned: [VOCABULARY - 1], ...decoder },
+  });
+  const builder = servedText(
+    servedTokens(built, { name: "builder" }),
+    new TextModel(built, tokenizer),
+  );
   const answers = { repetitionPenalty: 3 };
   const text = new TextModel(model, tokenizer);
   const drawer = servedText(servedDecoder(model, { name: "drawer" }), text);
@@ -41,13 +53,12 @@ Deno.test("penalties and what is added to scores change answers as the decoder h
       return choice.text;
     };
     const tokens = [...text.encode(PROMPT).ids];
-    const own = (more: object): string => {
-      const [result] = runRequests(model, [
-        { tokens, maxSteps: 12, ...more } as DecoderInput,
-      ]);
+    const own = (more: object, of: Model<DecoderInput> = model): string => {
+      const [result] = runRequests(of, [{ tokens, maxSteps: 12, ...more }]);
       return tokenizer.decode(Array.from(result.tokens.data, Number), true);
     };
     const plain = await words({});
+    const greedy = await words({ model: "builder" });
     const cases: readonly (readonly [object, object])[] = [
       [{ frequency_penalty: 2 }, { frequencyPenalty: 2 }],
       [{ presence_penalty: 2 }, { presencePenalty: 2 }],
@@ -62,6 +73,9 @@ Deno.test("penalties and what is added to scores change answers as the decoder h
       const changed = await words(said);
       assert.equal(changed.trim(), own(meant).trim());
       assert.notEqual(changed, plain, JSON.stringify(said));
+      const likewise = await words({ model: "builder", ...said });
+      assert.equal(likewise.trim(), own(meant, built).trim());
+      assert.notEqual(likewise, greedy, JSON.stringify(said));
     }
     // What a model has for requests that do not say.
     const said = await words({ model: "kept" });
@@ -105,5 +119,5 @@ Deno.test("penalties and what is added to scores change answers as the decoder h
         .status,
       200,
     );
-  }, [drawer, kept, ...TEXT_MODELS]);
+  }, [drawer, builder, kept, ...TEXT_MODELS]);
 });

@@ -66,7 +66,7 @@ export const TOKENIZER = {
 };
 
 /** A tensor of a file: floats, or what stands for them where they are of 16 bits. */
-interface Stored {
+export interface Stored {
   readonly dtype?: "F32" | "F16" | "BF16";
   readonly shape: readonly number[];
   readonly data: Float32Array | Uint16Array;

@@ -1,0 +1,58 @@
+/** Options of a folder's decoder: what its settings say, and for what they do not, its files. */
+import type { DrawOptions } from "../../models/token_draws.ts";
+import type { DecoderOptions } from "../../onnx/decoder/options.ts";
+import type { TextSettings } from "../../text/text_settings.ts";
+import type { ModelSettings } from "./model_settings.ts";
+
+/** What a folder's files say of texts. */
+export interface FolderText extends TextSettings {
+  /** Ids that are never drawn. */
+  readonly banned: readonly number[];
+}
+
+/** Of a file's decoder. */
+export function decoderOptions(
+  { decoder = {}, text: given }: ModelSettings,
+  text: FolderText,
+): DecoderOptions {
+  const { positions_max, steps_max, ...named } = decoder;
+  const stop = given?.eos_ids ?? text.eosIds;
+  const positionsMax = positions_max ?? text.tokensMax;
+  return {
+    ...(stop && { stop }),
+    ...(positionsMax !== undefined && { positionsMax }),
+    ...tokenOptions(text, text.kind === "decoder", decoder.sample),
+    ...named,
+    ...(steps_max !== undefined && { stepsMax: steps_max }),
+  };
+}
+
+/**
+ * Of a decoder that is built here: what its options leave open.
+ * @param isText whether a tokenizer is beside it
+ */
+export function builtOptions(
+  { kind, model }: ModelSettings,
+  text: FolderText,
+  isText: boolean,
+): DrawOptions & { readonly banned?: readonly number[] } {
+  // What it is says that it generates, unless something else is said.
+  const answers = isText && (kind ?? text.kind ?? "decoder") === "decoder";
+  return tokenOptions(text, answers, model?.options["sample"]);
+}
+
+/**
+ * How tokens are taken. Whoever serves text lets clients say how they are drawn, unless its settings have none drawn.
+ * @param answers whether it serves text
+ * @param sample as the settings have it
+ */
+function tokenOptions(
+  { banned }: FolderText,
+  answers: boolean,
+  sample: unknown,
+): DrawOptions & { readonly banned?: readonly number[] } {
+  return {
+    ...(banned.length > 0 && { banned }),
+    ...(answers && { sample: true, penalties: sample !== false }),
+  };
+}
