@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Model } from "../../src/graph/model.ts";
+import type { PenaltyInput } from "../../src/models/draw_input.ts";
 import { gpt } from "../../src/models/gpt.ts";
 import { tensor } from "../../src/tensor/tensor.ts";
 import { seededWeights, type WeightSource } from "../../src/tensor/weights.ts";
+import { naiveScores } from "../naive_draws.ts";
 import { propertyRuns } from "../property_runs.ts";
 import { runRequests } from "../run_requests.ts";
 import { parametersOf } from "./parameters.ts";
@@ -81,25 +83,34 @@ Deno.test("gpt() with its cache agrees with the network over all positions in do
       }),
       fc.array(fc.nat(VOCABULARY - 1), { minLength: 1, maxLength: 14 }),
       fc.subarray([1, 4, 9]),
+      fc.constantFrom<PenaltyInput>({}, {
+        ...{ repetitionPenalty: 1.5, presencePenalty: 0.2 },
+        ...{ frequencyPenalty: 0.1, noRepeatNgramSize: 2 },
+      }),
       fc.nat(1000),
-      (sizes, tokens, banned, seed) => {
+      (sizes, tokens, banned, says, seed) => {
         const model = gpt({
           ...sizes,
           vocabulary: VOCABULARY,
           eos: null,
           positionsMax: POSITIONS,
           banned,
+          penalties: Object.keys(says).length > 0,
           weights: loud(seed),
         });
-        const [result] = runRequests(model, [{ tokens, maxSteps: 11 }]);
+        const [result] = runRequests(model, [{
+          ...{ tokens, maxSteps: 11, ...says },
+        }]);
         const made = [...result["tokens"].data];
         assert.equal(made.length, 11);
         const reference = new ReferenceGpt(sizes, seed);
         const scores = reference.scores([...tokens, ...made.slice(0, -1)]);
-        scores.slice(tokens.length - 1).forEach((row, t) => {
+        scores.slice(tokens.length - 1).forEach((own, t) => {
+          const answer = made.slice(0, t).map(Number);
+          const row = naiveScores(says, own, { prompt: tokens, answer });
           const allowed = row.filter((_, id) => !banned.includes(id));
           assert(!banned.includes(made[t]), `step ${t} is banned`);
-          const gap = Math.max(...allowed) - row[made[t]];
+          const gap = Math.max(...allowed) - row[Number(made[t])];
           assert(gap < 1e-4, `step ${t} is ${gap} from the best id`);
         });
       },
