@@ -13,8 +13,8 @@ import { ROOT, Stranger, TARBALL } from "./stranger.ts";
  */
 const BUILD_MAX = 5_680_000;
 /** Bytes of the whole, with room for the documents, whose tables grow with what was measured. */
-const PACKED_MAX = 1_950_000;
-const INSTALLED_MAX = 6_445_000;
+const PACKED_MAX = 1_960_000;
+const INSTALLED_MAX = 6_450_000;
 
 const BUILDS = ["shoal", "shoal.debug", "shoal.dot", "shoal.relaxed"].map((
   name,
