@@ -22,18 +22,20 @@ export function taskRecord(
 ): TaskRecord {
   const { nodes } = task;
   const voided = nodes.length - rows;
+  // Padding fills up a batch that serves somebody, or is all that there ever was in a step: see computed().
+  const isComputed = rows > 0 || nodes.length === 0;
   return {
     id: task.id,
     launchId: task.launchId,
     worker: task.worker,
     cell: task.cell.name,
     rows,
-    padding: task.padding + (task.padsDone && rows > 0 ? voided : 0),
+    padding: isComputed ? task.padding + (task.padsDone ? voided : 0) : 0,
     ...(task.cell.tokensMax !== undefined &&
       {
         tokens: {
           done: tokens,
-          padding: rows > 0 ? computedTokens(task, rows) - tokens : 0,
+          padding: isComputed ? computedTokens(task) - tokens : 0,
         },
       }),
     speculative: task.padsDone ? 0 : voided,

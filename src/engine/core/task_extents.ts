@@ -46,10 +46,9 @@ function padded(extent: Extent, { cell, paddedLength }: Task): Extent {
   };
 }
 
-/** Tokens computed for a ragged task of which `rows` rows advanced a request. */
+/** Tokens computed for a ragged task, if it is. */
 export function computedTokens(
   { nodes, padding, padsDone, paddedLength }: Task,
-  rows: number,
 ): number {
   let sum = 0;
   let longest = Math.max(1, paddedLength);
@@ -57,7 +56,7 @@ export function computedTokens(
     longest = Math.max(longest, length);
     if (padsDone || state === NODE.done) sum += Math.max(length, paddedLength);
   }
-  return rows === 0 ? 0 : sum + padding * longest;
+  return sum + padding * longest;
 }
 
 /** Whether rows of the cell, or what they look back at, are as long as the request's input. */
