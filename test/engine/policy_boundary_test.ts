@@ -5,9 +5,11 @@ import type { ServingOptions } from "../../src/engine/wall/serving_options.ts";
 import { lstm } from "../../src/models/lstm.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import type { Decision, Policy, WorkerView } from "../../src/policy/policy.ts";
-import type { Step } from "../../src/policy/launch.ts";
+import type { Step, Tail } from "../../src/policy/launch.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import type { Request } from "../../src/policy/request.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
+import { DecisionLog } from "../../src/report/decision_log.ts";
 import { runRequests } from "../run_requests.ts";
 import { withWatchedWorkers } from "../watched_workers.ts";
 import { ask } from "./ask.ts";
@@ -176,9 +178,34 @@ Deno.test("a launch or a wait that cannot be is named, and ends the engine", asy
     ],
     [{ tail: null }, /a "tail" of "cells" and "requests", or none, got null/],
     [{ tail: { requests: [] } }, /a list of "cells", got undefined/],
+    [
+      { tail: { cells: [cell], requests: [7] } },
+      /requests in its "tail", got 7/,
+    ],
     [{ tokens: "a" }, /a list of "tokens", got "a"/],
+    ...["a", null, { id: 1, access: "read" }, { id: "a", access: "w" }].map((
+      token,
+    ): [Record<string, unknown>, RegExp] => [
+      { tokens: [token] },
+      /tokens of "id" and "access", read or write, got /,
+    ]),
     [{ notes: 7 }, /a list of "notes", got 7/],
-    [{ steps: [{ cell, nodes: [7] }] }, /nodes of requests' graphs .* got 7/],
+    ...["merge", null, { op: "merge" }].map((
+      note,
+    ): [Record<string, unknown>, RegExp] => [
+      { notes: [note] },
+      /notes of "op", "requests" and "why", got /,
+    ]),
+    ...[7, null, undefined].map((
+      node,
+    ): [Record<string, unknown>, RegExp] => [
+      { steps: [{ cell, nodes: [node] }] },
+      new RegExp(`nodes of requests' graphs .* got ${node}`),
+    ]),
+    [
+      { steps: [{ cell: "lstm_step", nodes: [] }], paddedRows: 4 },
+      /steps of a "cell" and "nodes", got {"cell":"lstm_step"/,
+    ],
     [{ release: "never" }, /"release" "step" or "end", got "never"/],
     ...["paddedRows", "paddedLength"].flatMap((key) =>
       [-1, 0.5, NaN, "8", 1e9].map((
@@ -199,11 +226,16 @@ Deno.test("a launch or a wait that cannot be is named, and ends the engine", asy
         return { ...decision, launch: { ...decision.launch, ...change } };
       },
     };
-    await using engine = await create({ policy });
+    // One that would look at what is not there.
+    const errors: unknown[] = [];
+    const observer = new DecisionLog(policy.name);
+    const onError = (error: unknown) => void errors.push(error);
+    await using engine = await create({ policy, observer, onError });
     await assert.rejects(ask(engine, model, input), {
       name: "TypeError",
       message,
     });
+    assert.deepEqual(errors, []);
   }
   for (const untilNs of ["9e99", NaN, -Infinity, undefined]) {
     const waits = { kind: "wait", untilNs } as Decision;
@@ -271,6 +303,60 @@ Deno.test("a node that cannot be launched is named, and why", async () => {
   }
   await other.close();
   await left;
+});
+
+Deno.test("a request that cannot be in a launch's tail is named, and why", async () => {
+  const other = lstm({ hidden: 4, vocabulary: 20 });
+  const over: Request[] = [];
+  const tails: [(requests: Request[]) => Tail, string][] = [
+    [
+      () => ({ cells: [cell], requests: over }),
+      'request 0 in its "tail": it is over, or another engine\'s',
+    ],
+    [
+      (requests) => ({ cells: [cell], requests }),
+      'request 2 in its "tail": it is to model "lstm", and the first to "lstm"',
+    ],
+    [
+      ([request]) => ({ cells: [], requests: [request] }),
+      'one or more "cells" of model "lstm" in its "tail", got []',
+    ],
+    [
+      ([request]) => ({ cells: ["lstm_step"] as never, requests: [request] }),
+      'one or more "cells" of model "lstm" in its "tail", got ["lstm_step"]',
+    ],
+  ];
+  for (const [tail, which] of tails) {
+    const waiting: Request[] = [];
+    over.length = 0;
+    const inner = serial();
+    await using engine = await create({
+      models: [model, other],
+      workers: 0,
+      policy: {
+        ...inner,
+        enqueue(request) {
+          waiting.push(request);
+          inner.enqueue(request);
+        },
+        schedule(view) {
+          const decision = inner.schedule(view);
+          if (decision.kind !== "launch" || over.length === 0) return decision;
+          const launch = { ...decision.launch, tail: tail(waiting) };
+          return { kind: "launch", launch };
+        },
+        ended: (request) => void over.push(...waiting.splice(0), request),
+      },
+    });
+    await ask(engine, model, input);
+    const asked = [ask(engine, model, input), ask(engine, other, input)];
+    await Promise.all(asked.map((answer) =>
+      assert.rejects(answer, {
+        name: "TypeError",
+        message: `A launch of policy "serial" has ${which}`,
+      })
+    ));
+  }
 });
 
 Deno.test("the nodes of a request are to be read: who takes them out does not compile", () => {

@@ -15,7 +15,12 @@ import { ActiveRequest, type Ending } from "./active_request.ts";
 import { BatchLog } from "./batch_log.ts";
 import { Admission } from "./admission.ts";
 import { checkKnown, checkSupported, lookaheadOf } from "./check_models.ts";
-import { checkLaunch, checkWait, noDecision } from "./check_decision.ts";
+import {
+  checkLaunch,
+  checkTail,
+  checkWait,
+  noDecision,
+} from "./check_decision.ts";
 import { claimPolicy } from "./claimed_policies.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Dispatch } from "./dispatch.ts";
@@ -442,6 +447,7 @@ export class EngineCore {
 
   #launch(given: Launch, nowNs: number): void {
     checkLaunch(given, this.#dispatch.workers.length, this.#policy);
+    if (given.tail) checkTail(given.tail, this.#active, this.#policy);
     // A policy launches what it was given.
     const launch = given as Launch<ActiveRequest>;
     const run = startRun(launch, this.#launches++, this.#view);
