@@ -12,6 +12,13 @@ import type { Policy } from "../../src/policy/policy.ts";
 import { staticChain } from "../policy/static_chain.ts";
 import { DecisionLog } from "../../src/report/decision_log.ts";
 import { told } from "../policy/told.ts";
+import type { EngineCore } from "../../src/engine/core/engine.ts";
+import { simulatedEngine } from "../../src/engine/virtual/simulated_engine.ts";
+import type { Timeline } from "../../src/engine/virtual/timeline.ts";
+import {
+  driveTimeline,
+  driveVirtual,
+} from "../../src/engine/virtual/virtual_driver.ts";
 import { runSimulated } from "./harness.ts";
 import { runRequests } from "../run_requests.ts";
 
@@ -90,6 +97,29 @@ Deno.test("a log of decisions keeps the notes of each", () => {
   assert.deepEqual(notes.map(({ why }) => why), ["0", "1", "2"]);
 });
 
+Deno.test("a policy that loses a request is named where its simulation ends", () => {
+  const model = staticChain({ cells: ["A"] });
+  const request = { model, input: {}, arrivalNs: 0 };
+  const drivers: ((engine: EngineCore, timeline: Timeline) => void)[] = [
+    (engine, timeline) => driveVirtual(engine, timeline, [request]),
+    (engine, timeline) => {
+      timeline.at(0, 1, () => void engine.submit(request));
+      driveTimeline(engine, timeline);
+    },
+  ];
+  for (const drive of drivers) {
+    const { engine, timeline } = simulatedEngine({
+      models: [model],
+      policy: { ...serial(), enqueue() {} },
+      cost: constantCost(1),
+      observer: {},
+    });
+    assert.throws(() => drive(engine, timeline), {
+      message: 'Policy "serial" leaves 1 requests waiting for nothing',
+    });
+  }
+});
+
 Deno.test("a policy that does nothing but wait ends its simulation", () => {
   let asked = 0;
   const dozing: Policy = {
@@ -104,7 +134,7 @@ Deno.test("a policy that does nothing but wait ends its simulation", () => {
     told({ policy: { ...dozing }, models, cost: constantCost(1), requests });
   assert.throws(() => simulate([{ arrivalNs: 0 }, { arrivalNs: 5 }]), {
     message:
-      "2 requests are left, and nothing happens but that the policy waits, 1000000 times now",
+      'Policy "serial" leaves 2 requests waiting, and does nothing but wait, 1000000 times now',
   });
   assert(asked < 1.1e6);
   // As long as something is to come it may.
@@ -114,4 +144,37 @@ Deno.test("a policy that does nothing but wait ends its simulation", () => {
     deadlineNs,
   }]);
   assert.deepEqual(ended, []);
+});
+
+Deno.test("what a policy writes to the workers that it is shown is not believed", () => {
+  const model = staticChain({ cells: ["A", "B"] });
+  for (const change of [-1, 1, NaN]) {
+    const inner = serial();
+    const policy: Policy = {
+      ...inner,
+      schedule(view) {
+        const decision = inner.schedule(view);
+        if (decision.kind === "launch") {
+          const { worker } = decision.launch;
+          (view.workers[worker] as { queued: number }).queued += change;
+        }
+        return decision;
+      },
+    };
+    const { engine, timeline } = simulatedEngine({
+      models: [model],
+      policy,
+      cost: constantCost(10),
+      workers: 2,
+      observer: {},
+    });
+    const requests = [0, 0, 5, 50].map((arrivalNs) => ({
+      ...{ model, input: {}, arrivalNs },
+      onEnd: () => ends.push(timeline.nowNs),
+    }));
+    const ends: number[] = [];
+    driveVirtual(engine, timeline, requests);
+    assert.deepEqual(ends, [20, 20, 40, 70]);
+    assert.equal(engine.tasksInFlight, 0);
+  }
 });

@@ -73,6 +73,39 @@ Deno.test("an engine whose policy throws or does nothing can be closed", async (
   }
 });
 
+Deno.test("an engine whose policy does nothing but wait can be closed", async () => {
+  let asked = 0;
+  const dozing: Policy = {
+    ...serial(),
+    schedule({ nowNs }) {
+      asked++;
+      return { kind: "wait", untilNs: nowNs + 1 };
+    },
+  };
+  const engine = await create({ policy: dozing, workers: 0 });
+  const waiting = assert.rejects(
+    ask(engine, model, input),
+    /Policy "serial" leaves 1 requests waiting through 1000 of its waits/,
+  );
+  await engine.close();
+  await waiting;
+  assert(asked > 1000);
+  // One of which the last wait ends in a launch is none.
+  let waits = 0;
+  const inner = serial();
+  const patient: Policy = {
+    ...inner,
+    schedule: (view) =>
+      waits++ < 500
+        ? { kind: "wait", untilNs: view.nowNs + 1 }
+        : inner.schedule(view),
+  };
+  const other = await create({ policy: patient, workers: 0 });
+  const answer = ask(other, model, input);
+  await other.close();
+  assert.deepStrictEqual(await answer, expected);
+});
+
 Deno.test("an engine whose policy throws what is nothing ends all the same", async () => {
   for (const nothing of [undefined, null, 0, ""]) {
     for (const member of ["enqueue", "schedule", "submitted"] as const) {

@@ -30,8 +30,10 @@ interface Parts {
 
 /** Steps of runs on their way to workers: each becomes a task, and its nodes are submitted. */
 export class Dispatch {
-  /** By id. */
+  /** By id, as policies see them. */
   readonly workers: readonly WorkerLoad[];
+  /** Tasks submitted and not completed, by worker: what a policy writes to what it sees is not believed. */
+  readonly #queued: number[];
   readonly #policy: Policy;
   readonly #executor: Executor;
   readonly #growth: Growth;
@@ -42,6 +44,7 @@ export class Dispatch {
   constructor({ policy, executor, growth, admission, active }: Parts) {
     // A policy that sorts them in place would have them counted as each other.
     this.workers = Object.freeze(idleWorkers(executor.workers));
+    this.#queued = new Array<number>(executor.workers).fill(0);
     this.#policy = policy;
     this.#executor = executor;
     this.#growth = growth;
@@ -51,12 +54,12 @@ export class Dispatch {
 
   /** Tasks submitted and not completed. */
   get tasksInFlight(): number {
-    return this.workers.reduce((sum, { queued }) => sum + queued, 0);
+    return this.#queued.reduce((sum, queued) => sum + queued, 0);
   }
 
   /** Whether every worker has a task. */
   get isBusy(): boolean {
-    return this.workers.every(({ queued }) => queued > 0);
+    return this.#queued.every((queued) => queued > 0);
   }
 
   /** Submits all steps of a run, and what there is of its tail. */
@@ -82,8 +85,13 @@ export class Dispatch {
 
   /** A task is completed. */
   done({ worker, run }: EngineTask): void {
-    this.workers[worker].queued--;
+    this.#count(worker, -1);
     run.inFlight--;
+  }
+
+  #count(worker: number, change: 1 | -1): void {
+    this.#queued[worker] += change;
+    this.workers[worker].queued = this.#queued[worker];
   }
 
   #submit(run: Run, step: Step<ActiveRequest>): void {
@@ -119,7 +127,7 @@ export class Dispatch {
       paddedLength: looksAtInput(cell) ? paddedLength : 0,
       quiet: countTask(run),
     };
-    this.workers[worker].queued++;
+    this.#count(worker, 1);
     this.#executor.push(task);
   }
 }

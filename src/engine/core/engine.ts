@@ -129,6 +129,11 @@ export class EngineCore {
     claimPolicy(policy);
   }
 
+  /** What messages call its policy. */
+  get policyName(): string {
+    return this.#policy.name;
+  }
+
   /** Requests in the system. */
   get active(): number {
     return this.#active.size;

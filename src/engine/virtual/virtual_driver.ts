@@ -37,7 +37,7 @@ export interface VirtualArrival extends Submission {
  * @throws TypeError on an argument that is not one
  * @throws RangeError on an arrival whose times are none, or before those of the one that came last
  * @throws Error when requests are left but nothing will ever happen again (a policy that lost one), or
- * nothing but that the policy waits, a million times
+ * nothing but that the policy waits, a million times, as `driveTimeline` does
  *
  * @example A request is cancelled, another is refused
  * ```ts
@@ -117,10 +117,6 @@ export function driveVirtual(
   };
   arriveNext();
   driveTimeline(engine, timeline);
-  assert(
-    engine.active === 0,
-    `${engine.active} requests are left, and nothing will ever happen to them`,
-  );
 }
 
 /** When it enters. @throws RangeError on times that are none, or not in order */
@@ -144,9 +140,10 @@ function checkedEntryNs(
 
 /**
  * Lets happen what a timeline has, and what follows from it, and pumps the engine every time: for those who put
- * arrivals on the timeline themselves, such as frames that come when others have ended.
+ * arrivals on the timeline themselves, such as frames or callers' next requests that come when others have ended.
  * @param timeline the one that the engine's executor has
- * @throws Error when nothing happens any more but that the policy waits, a million times
+ * @throws Error when requests are left but nothing will ever happen again (a policy that lost one), or
+ * nothing but that the policy waits, a million times
  *
  * @example Two streams of 50 frames, one every 8 ms
  * ```ts
@@ -187,13 +184,18 @@ export function driveTimeline(engine: EngineCore, timeline: Timeline): void {
     before = active;
     assert(
       waits < WAITS_MAX,
-      `${active} requests are left, and nothing happens but that the policy waits, ${waits} times now`,
+      `${left(engine)} waiting, and does nothing but wait, ${waits} times now`,
     );
     if (nextNs < Infinity && (nextNs < wakeNs || wakeNs <= timeline.nowNs)) {
       wakeNs = nextNs;
       timeline.at(nextNs, RANK.schedule, () => {});
     }
   }
+  assert(engine.active === 0, `${left(engine)} waiting for nothing`);
+}
+
+function left({ policyName, active }: EngineCore): string {
+  return `Policy "${policyName}" leaves ${active} requests`;
 }
 
 /**

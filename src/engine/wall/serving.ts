@@ -30,6 +30,9 @@ import type { WallExecutor } from "./wall_executor.ts";
 const QUEUE_MAX = 10_000;
 const WAITING_BYTES = 2 ** 28;
 
+/** Waits in a row that a policy may let pass and do nothing, once nothing more comes. */
+const WAITS_MAX = 1000;
+
 /** Time for unfolding in one turn; deadlines, completions and the caller's own work come in between. */
 const ADMIT_NS = 5e5;
 
@@ -56,7 +59,6 @@ const ADMIT_NS = 5e5;
 export class ServingEngine {
   readonly #core: EngineCore;
   readonly #executor: WallExecutor;
-  readonly #policyName: string;
   /** What is to be done to the core, in order. */
   readonly #actions: (() => void)[] = [];
   /** Whether the core is at work: what callbacks ask for then comes afterwards. */
@@ -70,6 +72,14 @@ export class ServingEngine {
   #timer: { id: ReturnType<typeof setTimeout>; atNs: number } | undefined;
   #onIdle: (() => void) | undefined;
   readonly #host: StreamHost;
+  /** While it closes and no task is under way: what waits, until when, and how many waits have passed. */
+  #standstill:
+    | {
+      readonly active: number;
+      readonly waits: number;
+      readonly untilNs: number;
+    }
+    | undefined;
   /** Somebody is to look around before this turn of the event loop is over. */
   #turningSoon = false;
 
@@ -131,7 +141,6 @@ export class ServingEngine {
     }
     this.#executor = executor;
     this.#lingerUs = Math.round(lingerMs * NS_PER_MS / NS_PER_US);
-    this.#policyName = options.policy.name;
     this.#core = new EngineCore({
       ...options,
       hasTime: () => wallNs() < this.#admitUntilNs,
@@ -265,7 +274,8 @@ export class ServingEngine {
   }
 
   /**
-   * Refuses new requests and frames, and ends the workers.
+   * Refuses new requests and frames, and ends the workers. A policy that does nothing with what is left, or lets a
+   * thousand of its waits pass, ends the engine.
    * @param pending what becomes of requests in the system: "finish" them (default) or "reject" them;
    * a second call may still reject what the first one would have finished
    */
@@ -384,7 +394,7 @@ export class ServingEngine {
     this.#admitUntilNs = nowNs + ADMIT_NS;
     const wakeNs = this.#core.pump(nowNs);
     if (this.#isIdle()) this.#onIdle?.();
-    else if (this.#closing) this.#checkProgress(wakeNs);
+    else if (this.#closing) this.#checkProgress(nowNs, wakeNs);
     this.#setTimer(this.#core.holdsBack ? nowNs : wakeNs);
     if (this.#lingerUs > 0) this.#executor.linger(this.#patienceUs());
     if (this.#core.tasksInFlight > 0 && !this.#listening) {
@@ -409,11 +419,20 @@ export class ServingEngine {
   }
 
   /** An engine that takes nothing more hears of nothing but tasks and times. */
-  #checkProgress(wakeNs: number): void {
-    const { tasksInFlight, holdsBack } = this.#core;
-    if (tasksInFlight > 0 || holdsBack || wakeNs < Infinity) return;
+  #checkProgress(nowNs: number, wakeNs: number): void {
+    const { active, tasksInFlight, holdsBack } = this.#core;
+    const last = this.#standstill;
+    this.#standstill = undefined;
+    if (tasksInFlight > 0 || holdsBack) return;
+    let waits = last?.active === active ? last.waits : 0;
+    if (last && nowNs >= last.untilNs) waits++;
+    this.#standstill = { active, waits, untilNs: wakeNs };
+    if (wakeNs < Infinity && waits < WAITS_MAX) return;
+    const what = wakeNs < Infinity
+      ? `through ${waits} of its waits`
+      : "for nothing";
     throw new Error(
-      `Policy "${this.#policyName}" leaves ${this.#core.active} requests waiting for nothing`,
+      `Policy "${this.#core.policyName}" leaves ${active} requests waiting ${what}`,
     );
   }
 
