@@ -42,7 +42,7 @@ A policy of your own is {"module": "./mine.ts", "options": {...}}: the module's 
 "cost" is {"constantNs": N}, {"tablesNs": {CELL: [[rows, ns], ...]}}, "*" for any cell, or
 {"profile": FILE} as shoal profile or shoal npu --profile saved it; a policy's "profile" may be such a FILE, too.
 Files are looked for from where the command is run, not from where the configuration lies.
-With "log": true, --json lists every decision.`;
+With "log": true, --json lists every decision: what was launched (rows as [request, node]) or waited for, and why.`;
 
 interface Decision {
   readonly atNs: number;
@@ -113,7 +113,9 @@ function run(
 
 function decisionLog(decisions: Decision[]): Observer {
   return {
-    decided(atNs, { worker, steps, why }, launchId) {
+    decided(atNs, launch, launchId) {
+      const { worker, steps, tail, paddedRows, paddedLength } = launch;
+      const { release, why, notes = [] } = launch;
       decisions.push({
         atNs,
         kind: "launch",
@@ -126,10 +128,25 @@ function decisionLog(decisions: Decision[]): Observer {
             { graph, index },
           ) => [graph.owner.id, index]),
         })),
+        ...(tail && {
+          tail: {
+            cells: tail.cells.map(({ name }) => name),
+            requests: tail.requests.map(({ id }) => id),
+          },
+        }),
+        ...(paddedRows !== undefined && { paddedRows }),
+        ...(paddedLength !== undefined && { paddedLength }),
+        release,
+        ...(notes.length > 0 && { notes }),
       });
     },
-    waited(atNs, untilNs) {
-      decisions.push({ atNs, kind: "wait", untilNs });
+    waited(atNs, untilNs, why) {
+      decisions.push({
+        atNs,
+        kind: "wait",
+        untilNs,
+        ...(why !== undefined && { why }),
+      });
     },
   };
 }

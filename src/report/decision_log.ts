@@ -9,6 +9,7 @@ import {
 } from "../base/checked_options.ts";
 import { Fifo } from "../base/fifo.ts";
 import { nsToMs } from "../base/units.ts";
+import type { Cell } from "../graph/cell.ts";
 import type { Launch, Note, Task } from "../policy/launch.ts";
 import type { Observer, RequestRecord, TaskRecord } from "../policy/records.ts";
 import type { Request } from "../policy/request.ts";
@@ -21,7 +22,7 @@ export interface LoggedLaunch {
   readonly atNs: number;
   /** Id of the worker. */
   readonly worker: number;
-  /** Names of the cells, in order, each once. */
+  /** Names of the cells, in order, each once; those of the tail behind the steps'. */
   readonly cells: readonly string[];
   /** Ids, ascending. */
   readonly requests: readonly number[];
@@ -64,6 +65,9 @@ export interface DecisionLogLimits {
 
 /** Figures of a request in a launch. */
 const PARTS = 3;
+
+/** What is told of a decision whose policy says nothing. */
+const NO_REASON = "no reason given";
 
 /** Lines about one gap in a request's life before the rest is only counted. */
 const LINES_MAX = 12;
@@ -140,7 +144,8 @@ export class DecisionLog implements Observer {
 
   /** Takes down a launch. */
   decided(atNs: number, launch: Launch, id: number): void {
-    const { worker, steps, tail, paddedRows = 0, why, notes = [] } = launch;
+    const { worker, steps, tail, paddedRows = 0, notes = [] } = launch;
+    const { why = NO_REASON } = launch;
     const ids = new Set<number>(tail?.requests.map(({ id }) => id));
     let rows = ids.size;
     for (const { nodes } of steps) {
@@ -153,7 +158,7 @@ export class DecisionLog implements Observer {
       id,
       atNs,
       worker,
-      cells: [...new Set(steps.map(({ cell }) => cell.name))],
+      cells: namesOf([...steps.map(({ cell }) => cell), ...tail?.cells ?? []]),
       requests,
       rows,
       paddedRows,
@@ -169,7 +174,7 @@ export class DecisionLog implements Observer {
   }
 
   /** Takes down a wait. */
-  waited(atNs: number, untilNs: number, why = "no reason given"): void {
+  waited(atNs: number, untilNs: number, why = NO_REASON): void {
     this.#waits.push({ atNs, untilNs, why });
     if (this.#waits.size > this.#decisionsMax) this.#waits.shift();
   }
@@ -358,6 +363,11 @@ export class DecisionLog implements Observer {
     }
     return more > 0 ? [...lines, `  and ${more} decisions more`] : lines;
   }
+}
+
+/** Each once, in order. */
+function namesOf(cells: readonly Cell[]): string[] {
+  return [...new Set(cells.map(({ name }) => name))];
 }
 
 /** Of a request in a launch, as `LoggedLaunch.partsNs` has them. */

@@ -175,3 +175,49 @@ Deno.test("a module that makes no policy is told by its name", async () => {
     /what a policy's function returns/,
   );
 });
+
+Deno.test("the list of decisions says all of each: why, notes, padding and the tail", async () => {
+  const module = saved(
+    "tails.mjs",
+    `export default () => {
+  const waiting = [];
+  return {
+    name: "tails",
+    supports: () => undefined,
+    enqueue: (request) => void waiting.push(request),
+    schedule({ nowNs, workers }) {
+      if (waiting.length === 0 || workers[0].queued > 0) return { kind: "idle" };
+      if (nowNs === 0) return { kind: "wait", untilNs: 7, why: "for the 7th" };
+      const request = waiting.shift();
+      const [encoder, decoder] = request.model.cells;
+      const steps = request.graph.nodes.filter(({ cell }) => cell === encoder)
+        .map((node) => ({ cell: encoder, nodes: [node] }));
+      const tail = { cells: [decoder], requests: [request] };
+      const notes = [{ op: "new", requests: [request.id], why: "it came" }];
+      const filled = { paddedRows: 2, paddedLength: 3 };
+      const launch = { worker: 0, steps, tail, ...filled, release: "end", why: "7th", notes };
+      return { kind: "launch", launch };
+    },
+  };
+};
+`,
+  );
+  const { code, out } = await shoal("simulate", {
+    ...CONFIG,
+    model: { name: "seq2seq" },
+    policies: [{ module }],
+    workload: { ...CONFIG.workload, requests: 1 },
+    log: true,
+  }, "--json");
+  assert.equal(code, 0);
+  assert.deepEqual(JSON.parse(out).runs[0].decisions, [
+    { atNs: 0, kind: "wait", untilNs: 7, why: "for the 7th" },
+    {
+      ...{ atNs: 7, kind: "launch", launchId: 0, worker: 0, why: "7th" },
+      steps: [0, 1].map((node) => ({ cell: "encoder", rows: [[0, node]] })),
+      tail: { cells: ["decoder"], requests: [0] },
+      ...{ paddedRows: 2, paddedLength: 3, release: "end" },
+      notes: [{ op: "new", requests: [0], why: "it came" }],
+    },
+  ]);
+});

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import type { VirtualArrival } from "../../src/engine/virtual/virtual_driver.ts";
 import { lstm } from "../../src/models/lstm.ts";
+import { seq2seq } from "../../src/models/seq2seq.ts";
 import { treeLstm } from "../../src/models/tree_lstm.ts";
 import { cellular } from "../../src/policy/cellular_batching/cellular.ts";
 import { dvabatch } from "../../src/policy/dvabatch/dvabatch.ts";
+import type { Cell } from "../../src/graph/cell.ts";
 import { graph } from "../../src/policy/baselines/graph_batching.ts";
+import { serial } from "../../src/policy/baselines/serial.ts";
 import { late } from "../../src/policy/late_batching/late.ts";
 import { lazy } from "../../src/policy/lazybatching/lazy.ts";
 import type { Launch, Task } from "../../src/policy/launch.ts";
@@ -109,6 +112,33 @@ Deno.test("explainRequest() tells what one that was given up waited for, and of 
   assert.deepEqual(log.explainRequest(2).slice(1), [
     "waited 1 ms from 1 ms on:",
     behind,
+  ]);
+});
+
+Deno.test("the cells of a tail are told, and that a policy gave no reason", () => {
+  const model = seq2seq({
+    ...{ hidden: 2, sourceVocabulary: 4 },
+    weights: shapesOnly(),
+  });
+  const [encoder, decoder] = model.cells as [Cell, Cell];
+  const inner = serial();
+  const log = loggedOf({
+    ...inner,
+    schedule(view) {
+      const decision = inner.schedule(view);
+      if (decision.kind !== "launch") return decision;
+      const { worker, release, steps, tail } = decision.launch;
+      assert.deepEqual(tail?.cells, [decoder]);
+      const launch = {
+        ...{ worker, release, tail },
+        steps: steps.filter(({ cell }) => cell === encoder),
+      } as unknown as Launch;
+      return { kind: "launch", launch };
+    },
+  }, [{ model, input: { tokens: [1] }, arrivalNs: 0, stepsFixed: 2 }]);
+  assert.deepEqual(log.explainRequest(0), [
+    "serial: request 0 (seq2seq) arrived at 0 ms, done at 3 ms: 3 ms in all",
+    "at 0 ms in launch 0 on worker 0: encoder, decoder, 1 rows (no reason given)",
   ]);
 });
 
