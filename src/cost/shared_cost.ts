@@ -7,7 +7,7 @@ import type { CostModel } from "./cost_model.ts";
  * time alone. Copies in and out take their engines' time, not the capacity.
  */
 export interface SharedCost extends CostModel {
-  /** Share of the device, in (0, 1], that a batch fills when it runs alone. */
+  /** Share of the device that a batch fills when it runs alone, from 0, as if workers had a device each, to 1. */
   demand(cell: Cell, rows: number, extents?: Extents): number;
   /**
    * Factor by which everything takes longer while this many batches run beside each other, over and above
@@ -21,5 +21,5 @@ export interface SharedCost extends CostModel {
 }
 
 export function isShared(cost: CostModel): cost is SharedCost {
-  return "demand" in cost;
+  return (cost as Partial<SharedCost>).demand !== undefined;
 }

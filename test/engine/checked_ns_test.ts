@@ -60,3 +60,26 @@ Deno.test("so are those of a device that is shared, and its shares", () => {
     });
   }
 });
+
+Deno.test("parts of a cost model that are no functions, or that nobody would ask, are refused before anything runs", () => {
+  const parts = ["demand", "interference", "htodNs", "dtohNs"] as const;
+  const demand = () => 1;
+  for (const part of parts) {
+    for (const value of [0.5, "5", null]) {
+      assert.throws(() => run({ demand, [part]: value as never }), {
+        name: "TypeError",
+        message: new RegExp(`^"cost.${part}" is a function, got `),
+      });
+    }
+    const alone = { [part]: () => 1 };
+    if (part === "demand") continue;
+    assert.throws(() => run(alone), {
+      name: "TypeError",
+      message:
+        `"cost.${part}" is of a device that workers share: it goes with a "demand", () => 0 for copies alone`,
+    });
+  }
+  // What is not there is not there.
+  const nothing = { ...{ demand: undefined, htodNs: undefined } } as object;
+  assert.deepEqual(run(nothing), run({}));
+});

@@ -7,6 +7,7 @@ import {
 } from "../../base/checked_options.ts";
 import { RANK } from "../../base/event_heap.ts";
 import type { CostModel } from "../../cost/cost_model.ts";
+import type { SharedCost } from "../../cost/shared_cost.ts";
 import type { Task } from "../../policy/launch.ts";
 import type { ActiveRequest } from "../core/active_request.ts";
 import { computed } from "../core/task_extents.ts";
@@ -36,9 +37,34 @@ export const checkTimeline: Check = withMethods("a Timeline", [
   "advance",
 ]);
 
+const checkLatency = withMethods("a cost model", ["latencyNs"]);
+
+/** What a cost model of a shared device may have besides its demand; see SharedCost. */
+const SHARED = [
+  "interference",
+  "htodNs",
+  "dtohNs",
+] as const satisfies (keyof SharedCost)[];
+
+/** Whoever's it is, what it lacks is said before anything runs. */
+const checkCost: Check = (name, cost) => {
+  checkLatency(name, cost);
+  const { demand } = cost as Partial<SharedCost>;
+  if (demand !== undefined) ofType("function")(`${name}.demand`, demand);
+  for (const part of SHARED) {
+    const given = (cost as Partial<SharedCost>)[part];
+    if (given === undefined) continue;
+    ofType("function")(`${name}.${part}`, given);
+    if (demand !== undefined) continue;
+    throw new TypeError(
+      `"${name}.${part}" is of a device that workers share: it goes with a "demand", () => 0 for copies alone`,
+    );
+  }
+};
+
 export const VIRTUAL_CHECKS: Checks<VirtualWorkersOptions> = {
   timeline: checkTimeline,
-  cost: withMethods("a cost model", ["latencyNs"]),
+  cost: checkCost,
   workers: positiveInteger,
   submitNs: ofType("function"),
   onCompleted: ofType("function"),
