@@ -9,7 +9,6 @@ import {
 } from "../base/checked_options.ts";
 import { Fifo } from "../base/fifo.ts";
 import { nsToMs } from "../base/units.ts";
-import type { Cell } from "../graph/cell.ts";
 import type { Launch, Note, Task } from "../policy/launch.ts";
 import type { Observer, RequestRecord, TaskRecord } from "../policy/records.ts";
 import type { Request } from "../policy/request.ts";
@@ -366,7 +365,7 @@ export class DecisionLog implements Observer {
 }
 
 /** Each once, in order. */
-function namesOf(cells: readonly Cell[]): string[] {
+function namesOf(cells: readonly Task["cell"][]): string[] {
   return [...new Set(cells.map(({ name }) => name))];
 }
 
