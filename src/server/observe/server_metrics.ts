@@ -213,13 +213,13 @@ export class ServerMetrics implements HostObserver {
     const labels = started ?? this.#ofModel.get(model);
     // A model that no request of the host has asked for is nobody's here.
     if (labels === undefined) return;
-    this.#batchSize.with(labels).observe(rows);
     const [done, filled] = tokens
       ? [tokens.done, tokens.padding]
       : [rows, padding];
-    if (done + filled > 0) {
-      this.#padding.with(labels).observe(filled / (done + filled));
-    }
+    // All rows were void: nothing was computed.
+    if (done + filled === 0) return;
+    this.#batchSize.with(labels).observe(rows);
+    this.#padding.with(labels).observe(filled / (done + filled));
   }
 
   #withReason(labels: Labels, reason: string): Labels {

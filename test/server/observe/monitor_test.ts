@@ -1,7 +1,10 @@
 /** What a server tells of itself: figures, explanations, its log, and spans. */
 import assert from "node:assert/strict";
 import { cellular } from "../../../src/policy/cellular_batching/cellular.ts";
+import { graph } from "../../../src/policy/baselines/graph_batching.ts";
+import { serial } from "../../../src/policy/baselines/serial.ts";
 import { lstm } from "../../../src/models/lstm.ts";
+import { seq2seq } from "../../../src/models/seq2seq.ts";
 import { loadOnnx } from "../../../src/onnx/load.ts";
 import { EngineHost } from "../../../src/server/host/engine_host.ts";
 import { servedOnnx } from "../../../src/server/models/served_onnx.ts";
@@ -17,6 +20,7 @@ import type { Admission } from "../../../src/server/host/admission.ts";
 import { AccessLog } from "../../../src/server/observe/access_log.ts";
 import { Monitor } from "../../../src/server/monitor.ts";
 import { reasonOf } from "../../../src/server/observe/refusal_reason.ts";
+import { runRequests } from "../../run_requests.ts";
 import { inferBody, withServer } from "../serving_host.ts";
 import { samples } from "./samples.ts";
 
@@ -61,6 +65,35 @@ Deno.test("figures count what was served, how long it took, and the batches", as
     assert.equal(one("shoal_padding_ratio_count"), batches);
     assert(samples(text, "process_resident_memory_bytes")[""] > 1e6);
   });
+});
+
+Deno.test("steps ahead of an answer's end are no batches", async () => {
+  const sizes = { hidden: 4, sourceVocabulary: 9, targetVocabulary: 9 };
+  const input = { tokens: [1], maxSteps: 9 };
+  const [endless] = runRequests(seq2seq({ ...sizes, eos: null }), [input]);
+  // An answer of one token: a step more was queued by then.
+  const [eos] = endless!["tokens"]?.data as Int32Array;
+  const one = servedTokens(seq2seq({ ...sizes, eos: eos! }), { name: "s" });
+  for (const policy of [serial, graph]) {
+    const monitor = new Monitor();
+    const host = await EngineHost.create({
+      models: [one],
+      policy: () => policy(),
+      engine: { workers: 0, warmUp: false },
+      observers: monitor.observers,
+    });
+    const server = createServer(host, { monitor });
+    const { outputs } = await host.run(one, input);
+    assert.equal(outputs["tokens"]?.data.length, 1);
+    const figures = new Request("http://localhost/metrics");
+    const text = await (await server.fetch(figures)).text();
+    await server.close();
+    for (const name of ["size_count", "size_sum"]) {
+      assert.deepEqual(Object.values(samples(text, `shoal_batch_${name}`)), [
+        2,
+      ]);
+    }
+  }
 });
 
 Deno.test("what was not served is counted by its reason", async () => {
