@@ -91,7 +91,6 @@ function body(
         // While the source was asked.
         if (isLeft) return;
         if (!next.done) {
-          controller.enqueue(bytes(next.value));
           timer ??= setTimeout(() => {
             timer = undefined;
             if (isAsked) return;
@@ -101,6 +100,8 @@ function body(
             controller.error(error);
             left(error);
           }, behindMs);
+          // Last: Deno's server cancels in the middle of this, where it finds its client gone.
+          controller.enqueue(bytes(next.value));
           return;
         }
         if (options.last !== undefined) {

@@ -3,6 +3,7 @@ import {
   eventStream,
   type EventStreamOptions,
 } from "../../../src/server/wire/event_stream.ts";
+import { withLongTimers } from "../long_timers.ts";
 
 const OPTIONS: EventStreamOptions = {
   last: "[DONE]",
@@ -132,6 +133,31 @@ Deno.test("eventStream makes nothing of what its source gives, throws or ends wi
     }
     assert.deepEqual([made, returned, asked], [[], 1, 2]);
   }
+});
+
+Deno.test("eventStream waits no longer for a reader that leaves while it is given a message, as Deno's server does", async () => {
+  await withLongTimers(async () => {
+    let left = 0;
+    const source = new Source(1000);
+    const response = await eventStream(source, {
+      ...OPTIONS,
+      behindMs: 3_600_000,
+      left: () => left++,
+    });
+    const reader = response.body!.getReader();
+    const { enqueue } = ReadableStreamDefaultController.prototype;
+    ReadableStreamDefaultController.prototype.enqueue = function (message) {
+      enqueue.call(this, message);
+      void reader.cancel();
+    };
+    try {
+      await reader.read();
+    } finally {
+      ReadableStreamDefaultController.prototype.enqueue = enqueue;
+    }
+    await new Promise((resolve) => setTimeout(resolve));
+    assert.deepEqual([left, source.ended], [1, true]);
+  });
 });
 
 Deno.test("eventStream throws what fails before the first message, and tells what fails behind it", async () => {
