@@ -28,13 +28,12 @@ export interface Connection {
    * Makes a WebSocket of it.
    * @param protocol that of those that the client offers (`Sec-WebSocket-Protocol`) which is chosen, if any
    * @returns what the request is to be answered with
-   * @throws HttpError 400 where it is no handshake
+   * @throws HttpError 400 where the runtime sees at once that it is no handshake; else it is answered so
    */
   openSocket?(handlers: SocketHandlers, protocol?: string): Response;
 }
 
 /** Where the runtime finds that a request is none for a WebSocket (RFC 6455, section 4.2.1). */
-export function noHandshake(cause?: unknown): HttpError {
-  const message = "This is no handshake of a WebSocket";
-  return new HttpError(400, message, {}, { cause });
+export function noHandshake(): HttpError {
+  return new HttpError(400, "This is no handshake of a WebSocket");
 }

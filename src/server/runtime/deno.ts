@@ -1,4 +1,5 @@
 /** Deno's server. */
+import type { Connection } from "../http/socket.ts";
 import { Cuts } from "./cuts.ts";
 import { type DenoSockets, openDenoSocket } from "./deno_socket.ts";
 import { headAnswer } from "./head_answer.ts";
@@ -51,17 +52,25 @@ export const listenInDeno = deno?.serve && (
     }, async (request, { remoteAddr }) => {
       const refusal = urlRefusal(request);
       if (refusal) return refusal;
-      let isSocket = false;
+      // From the first look on it tells of a client that leaves.
+      void request.signal;
+      let wanted: Parameters<NonNullable<Connection["openSocket"]>> | undefined;
       const answer = server.fetch(request, {
         isLoopback: isLoopback(remoteAddr.hostname),
-        openSocket(handlers, protocol) {
-          const opened = openDenoSocket(deno, request, handlers, protocol);
-          isSocket = true;
-          return opened;
+        openSocket(...socket) {
+          wanted = socket;
+          return new Response();
         },
       });
       const response = await cuts.orCut(answer);
-      if (isSocket) return response;
+      if (wanted) {
+        const [handlers, protocol] = wanted;
+        const opened = await openDenoSocket(deno, request, handlers, protocol);
+        for (const [name, value] of response.headers) {
+          opened.headers.set(name, value);
+        }
+        return opened;
+      }
       if (STILL_SENDING.includes(response.status)) {
         // Whoever still sends has been told enough.
         response.headers.set("connection", "close");

@@ -1,9 +1,7 @@
 /** Deno's WebSockets as protocols see them. */
-import {
-  noHandshake,
-  type Socket,
-  type SocketHandlers,
-} from "../http/socket.ts";
+import { CLIENT_GONE } from "../http/error_status.ts";
+import type { Socket, SocketHandlers } from "../http/socket.ts";
+import { lastTurns } from "./last_turns.ts";
 import { SILENT_MS, UNREAD_MAX } from "./socket_limits.ts";
 
 /** How long it may take from the request to a socket that is open; what is none by then has no client. */
@@ -18,17 +16,26 @@ export interface DenoSockets {
 }
 
 /**
- * Makes a WebSocket of a request's connection; Deno closes it when the server ends.
- * @returns what the request is to be answered with
- * @throws HttpError 400 where it is no handshake
+ * Makes a WebSocket of a request's connection; Deno closes it when the server ends. First it lets what is known of the
+ * client arrive: of one that has left Deno would keep the connection for good, and its server, and the process, would
+ * not end.
+ * @param handlers hear of it, whatever becomes of it
+ * @returns what the request is to be answered with; 400 where it is no handshake
  */
-export function openDenoSocket(
+export async function openDenoSocket(
   sockets: DenoSockets,
   request: Request,
   handlers: SocketHandlers,
   protocol: string | undefined,
-): Response {
-  const { socket, response } = upgraded(sockets, request, protocol);
+): Promise<Response> {
+  await lastTurns();
+  if (request.signal.aborted) {
+    handlers.closed();
+    return new Response(null, { status: CLIENT_GONE });
+  }
+  const upgraded = upgrade(sockets, request, handlers, protocol);
+  if (upgraded === undefined) return new Response(null, { status: 400 });
+  const { socket, response } = upgraded;
   // Of a client that leaves before it is answered no event tells, nor, in all of Deno's modes, the request's signal.
   const opening = setTimeout(() => {
     socket.onopen = () => socket.close();
@@ -52,19 +59,21 @@ export function openDenoSocket(
   return response;
 }
 
-function upgraded(
+/** @returns undefined of what is no handshake, by its headers */
+function upgrade(
   { upgradeWebSocket }: DenoSockets,
   request: Request,
+  handlers: SocketHandlers,
   protocol: string | undefined,
-): ReturnType<DenoSockets["upgradeWebSocket"]> {
+): ReturnType<DenoSockets["upgradeWebSocket"]> | undefined {
   try {
     return upgradeWebSocket(request, {
       idleTimeout: SILENT_MS / 1000,
       ...(protocol !== undefined && { protocol }),
     });
   } catch (error) {
-    // Of headers; what else it may throw is no fault of the request's.
-    if (error instanceof TypeError) throw noHandshake(error);
+    handlers.closed();
+    if (error instanceof TypeError) return undefined;
     throw error;
   }
 }

@@ -176,7 +176,7 @@ export const MUTANTS: MutantList = [
   {
     id: "protocols.no-handshake",
     file: "src/server/runtime/deno_socket.ts",
-    from: "if (error instanceof TypeError) throw noHandshake(error);",
+    from: "if (error instanceof TypeError) return undefined;",
     to: "",
     tests: REALTIME,
     why: "what is no handshake is its sender's mistake",
