@@ -4,7 +4,13 @@ import { headAnswer } from "./head_answer.ts";
 import { lastTurns } from "./last_turns.ts";
 import type { Address, Handler, Listener } from "./listener.ts";
 import { isLoopback } from "./loopback.ts";
-import { MESSAGE_MAX, SILENT_MS, UNREAD_MAX } from "./socket_limits.ts";
+import {
+  ENDING,
+  GOING_AWAY,
+  MESSAGE_MAX,
+  SILENT_MS,
+  UNREAD_MAX,
+} from "./socket_limits.ts";
 import { urlOf, urlRefusal } from "./url.ts";
 import { within } from "./within.ts";
 
@@ -69,6 +75,7 @@ export const listenInBun = bun &&
   ((server: Handler, { hostname, port, tls }: Address) =>
     new Promise<Listener>((resolve) => {
       const open = new Set<BunSocket>();
+      let isEnding = false;
       const listening = bun.serve({
         hostname,
         port,
@@ -111,6 +118,8 @@ export const listenInBun = bun &&
               },
               close: (code, reason) => socket.close(code, reason),
             });
+            // It was asked for before.
+            if (isEnding) socket.close(GOING_AWAY, ENDING);
           },
           message(socket, data) {
             if (typeof data === "string") socket.data.handlers.message(data);
@@ -127,7 +136,8 @@ export const listenInBun = bun &&
         port: listening.port,
         async close(graceMs) {
           await lastTurns();
-          for (const socket of open) socket.close(1001, "The server ends");
+          isEnding = true;
+          for (const socket of open) socket.close(GOING_AWAY, ENDING);
           const stopped = listening.stop();
           // Bun waits 12 s for a connection that has sent half a head, and says nothing when a request is over.
           const looking = setInterval(() => {

@@ -11,9 +11,15 @@ import {
   SocketReader,
   textFrame,
 } from "./socket_frames.ts";
-import { MESSAGE_MAX, SILENT_MS, UNREAD_MAX } from "./socket_limits.ts";
+import {
+  ENDING,
+  GOING_AWAY,
+  MESSAGE_MAX,
+  SILENT_MS,
+  UNREAD_MAX,
+} from "./socket_limits.ts";
 
-/** How long a client has to answer a close. */
+/** How long a client has to answer a close, or to leave when its own was answered. */
 const CLOSE_MS = 2000;
 
 /** What a route asked for. */
@@ -27,6 +33,7 @@ export class NodeSockets {
   readonly #open = new Set<NodeSocket>();
   readonly #silentMs: number;
   #looking: ReturnType<typeof setInterval> | undefined;
+  #isEnding = false;
 
   /** @param silentMs how long a client may be silent before it is asked whether it is there, and after that */
   constructor(silentMs = SILENT_MS) {
@@ -69,11 +76,13 @@ export class NodeSockets {
     this.#looking ??= setInterval(() => this.#look(), this.#silentMs);
     connection.once("close", () => this.#forget(socket));
     socket.begin(head);
+    if (this.#isEnding) socket.close(GOING_AWAY, ENDING);
   }
 
-  /** The server is about to end. */
+  /** The server is about to end: those that are open are closed, and those that were asked for, when they are. */
   closeAll(): void {
-    for (const socket of this.#open) socket.close(1001, "The server ends");
+    this.#isEnding = true;
+    for (const socket of this.#open) socket.close(GOING_AWAY, ENDING);
   }
 
   /** Of clients whose network is gone no event tells. */
@@ -124,9 +133,13 @@ class NodeSocket implements Socket {
   }
 
   close(code: number, reason: string): void {
-    if (this.#isClosing) return;
+    if (!this.#isClosing) this.#close(closeFrame(code, reason));
+  }
+
+  /** A client has so long for its part: one that has gone does nothing any more. */
+  #close(frame: Uint8Array): void {
     this.#isClosing = true;
-    this.#connection.write(closeFrame(code, reason));
+    this.#connection.write(frame);
     this.#timer = setTimeout(() => this.#connection.destroy(), CLOSE_MS);
   }
 
@@ -164,10 +177,7 @@ class NodeSocket implements Socket {
             break;
           case "close":
             // It is answered, or was the answer (section 5.5.1).
-            if (!this.#isClosing) {
-              this.#isClosing = true;
-              this.#connection.write(closeFrame(message.code));
-            }
+            if (!this.#isClosing) this.#close(closeFrame(message.code));
             this.#connection.end();
         }
       }

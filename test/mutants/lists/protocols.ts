@@ -128,7 +128,7 @@ export const MUTANTS: MutantList = [
   {
     id: "protocols.end-of-the-server-looks-like-the-clients",
     file: "src/server/runtime/node_sockets.ts",
-    from: "for (const socket of this.#open) socket.close(1001,",
+    from: "for (const socket of this.#open) socket.close(GOING_AWAY,",
     to: "for (const socket of this.#open) socket.close(1000,",
     tests: REALTIME,
     why: "a server that ends says so to its sockets",
@@ -138,10 +138,7 @@ export const MUTANTS: MutantList = [
     file: "src/server/runtime/deno_socket.ts",
     from: "    handlers.closed();\n  }, OPENING_MS);",
     to: "  }, OPENING_MS);",
-    tests: [{
-      file: "test/server/runtime/adapters_test.ts",
-      filter: "asks for a socket",
-    }],
+    tests: ["test/server/runtime/deno_socket_test.ts"],
     why: "who leaves before there is a socket holds no stream",
   },
   {

@@ -766,6 +766,42 @@ export const CHECKS = {
     await listener.close(10);
   },
 
+  async "a socket that was asked for before the port closes is closed with it"(
+    listen,
+  ) {
+    let [asked, goOn] = [() => {}, () => {}];
+    const looked = new Promise((resolve) => asked = resolve);
+    const closing = new Promise((resolve) => goOn = resolve);
+    let closed = 0;
+    const listener = await listen({
+      async fetch(_request, { openSocket }) {
+        asked();
+        await closing;
+        return openSocket({
+          opened() {},
+          message() {},
+          closed: () => void closed++,
+        });
+      },
+    }, { hostname: "127.0.0.1", port: 0 });
+    const client = connect(listener.port, "127.0.0.1");
+    client.on("error", () => {});
+    client.on("end", () => client.end());
+    client.on("data", (bytes) => {
+      if (bytes.includes("The server ends")) client.destroy();
+    });
+    client.write(HANDSHAKE);
+    await looked;
+    // Without a time: it would be waited for.
+    const done = listener.close(Infinity);
+    for (let turn = 0; turn < 10; turn++) {
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    goOn();
+    await done;
+    await until("the route is told", () => closed === 1);
+  },
+
   async "who asks for a socket where there is none is answered piece by piece"(
     listen,
   ) {

@@ -24,24 +24,26 @@ async function withTimers(run: () => Promise<void>): Promise<void> {
   }
 }
 
-Deno.test("a socket that closes before it opens is told of once", async () => {
-  const socket = {} as WebSocket;
-  let closed = 0;
-  const handlers: SocketHandlers = {
-    opened: () => assert.fail("it never was"),
-    message() {},
-    closed: () => void closed++,
-  };
-  await withTimers(async () => {
-    await openDenoSocket(
-      { upgradeWebSocket: () => ({ socket, response: new Response() }) },
-      new Request("http://localhost/"),
-      handlers,
-      undefined,
-    );
-    socket.onclose?.(new CloseEvent("close"));
-  });
-  assert.equal(closed, 1);
+Deno.test("a socket that never opens, or closes before it does, is told of once", async () => {
+  for (const closes of [false, true]) {
+    const socket = {} as WebSocket;
+    let closed = 0;
+    const handlers: SocketHandlers = {
+      opened: () => assert.fail("it never was"),
+      message() {},
+      closed: () => void closed++,
+    };
+    await withTimers(async () => {
+      await openDenoSocket(
+        { upgradeWebSocket: () => ({ socket, response: new Response() }) },
+        new Request("http://localhost/"),
+        handlers,
+        undefined,
+      );
+      if (closes) socket.onclose?.(new CloseEvent("close"));
+    });
+    assert.equal(closed, 1);
+  }
 });
 
 Deno.test("Deno is told when to ask whether a client is there", async () => {

@@ -38,6 +38,42 @@ Deno.test("a connection that breaks while the handshake is computed is told of, 
   assert.deepEqual(told, ["closed"]);
 });
 
+Deno.test("a client that says that it closes, and goes without doing so, is told of", async () => {
+  const connection = new Duplex({
+    read() {},
+    write: (_bytes, _encoding, done) => done(),
+  });
+  const timers: (() => void)[] = [];
+  let closed = 0;
+  const { setTimeout } = globalThis;
+  Object.assign(globalThis, {
+    setTimeout: (expire: () => void) => timers.push(expire),
+  });
+  try {
+    await new NodeSockets().open(
+      { headers: HEADERS } as unknown as IncomingMessage,
+      connection,
+      // Its close is masked, with zeros.
+      Uint8Array.of(0x88, 0x80, 0, 0, 0, 0),
+      {
+        handlers: {
+          opened() {},
+          message() {},
+          closed: () => void closed++,
+        },
+        protocol: undefined,
+      },
+      new Headers(),
+    );
+  } finally {
+    Object.assign(globalThis, { setTimeout });
+  }
+  // Nothing more comes of it.
+  for (const expire of timers) expire();
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.equal(closed, 1);
+});
+
 Deno.test("who answers no ping has gone, who does stays", async () => {
   const sockets = new NodeSockets(10);
   const closed: string[] = [];
