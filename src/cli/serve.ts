@@ -24,7 +24,7 @@ import { createServer, type Server } from "../server/server.ts";
 import { integerOf, readOptions, see } from "./options.ts";
 import { endOnSignal } from "./serve/ending.ts";
 import { FolderFiles } from "./serve/folder_files.ts";
-import { loadGrpc } from "./serve/load_grpc.ts";
+import { grpcCaution, loadGrpc } from "./serve/load_grpc.ts";
 import { policyOf } from "./serve/served_policy.ts";
 import {
   readSettings,
@@ -311,6 +311,8 @@ async function listening(
   if (server.host.models.length === 0) {
     progress(`there are no models in ${path}: each has a folder in it`);
   }
+  const caution = grpc && grpcCaution();
+  if (caution) progress(caution);
   outliveReaders(NAME);
   if (grpcListener) print(`gRPC at ${hostname}:${grpcListener.port}`);
   print(`listening at ${listener.url}`);

@@ -11,10 +11,10 @@ import { ROOT, Stranger, TARBALL } from "./stranger.ts";
  * Bytes of code and declarations, installed: near what they are, so that growth is a decision. A tenth is the
  * kernels' builds, a seventh what draws the report's charts, a tenth the door of ONNX files.
  */
-const BUILD_MAX = 5_680_000;
+const BUILD_MAX = 5_720_000;
 /** Bytes of the whole, with room for the documents, whose tables grow with what was measured. */
-const PACKED_MAX = 1_960_000;
-const INSTALLED_MAX = 6_450_000;
+const PACKED_MAX = 1_970_000;
+const INSTALLED_MAX = 6_490_000;
 
 const BUILDS = ["shoal", "shoal.debug", "shoal.dot", "shoal.relaxed"].map((
   name,

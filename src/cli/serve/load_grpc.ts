@@ -25,3 +25,19 @@ export function loadGrpc(): GrpcModule {
     `gRPC needs ${NAME}, which is not installed here: npm install ${NAME}`,
   );
 }
+
+/** Releases of Deno 2.9 whose HTTP/2 servers corrupt memory; see docs/server.md. */
+const [FIRST, LAST] = [4, 6];
+
+/**
+ * What to know before gRPC is served in this runtime; undefined where there is nothing.
+ * @param deno its release, where it is Deno
+ */
+export function grpcCaution(
+  deno: string | undefined = process.versions["deno"],
+): string | undefined {
+  const [, release] = /^2\.9\.(\d+)$/.exec(deno ?? "") ?? [];
+  if (!(Number(release) >= FIRST && Number(release) <= LAST)) return undefined;
+  return `Deno ${deno} ends when a connection closes that had some hundred calls of gRPC: ` +
+    `take an earlier release (2.9.${FIRST - 1}), Node or Bun`;
+}
