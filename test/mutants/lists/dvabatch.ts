@@ -207,7 +207,7 @@ export const MUTANTS: MutantList = [
   {
     id: "dvabatch.classes-by-ratio",
     file: `${DIR}/schedule.ts`,
-    from: "Math.log(length) / Math.log(options.lengthRatio) - 1e-9",
+    from: "log(length) / log(options.lengthRatio) - 1e-9",
     to: "length / options.lengthRatio - 1e-9",
     tests: [GOLDEN],
     why:
