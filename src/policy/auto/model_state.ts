@@ -26,7 +26,7 @@ interface AutoTag extends Advance<AutoRequest>, Pick<ExecTime, "nodeNs"> {
   readonly left: number[];
   /** What it takes alone from here on, ns, as far as its steps were foreseen. */
   leftNs: number;
-  /** When it has to be done, begun by a deadline for starting; Infinity: whenever, or it is lost. */
+  /** When it has to be done, a deadline for starting counting as one; Infinity: whenever, or it is lost. */
   dueNs: number;
   newest?: Pass;
 }
@@ -64,8 +64,8 @@ export class ModelState {
     readonly costs: CostTable,
     readonly batchSizeMax: number,
   ) {}
-  enqueue(request: AutoRequest, targetNs: number): void {
-    const { finishNs, deadlineNs, arrivalNs, graph } = request;
+  enqueue(request: AutoRequest, dueNs: number): void {
+    const { arrivalNs, graph } = request;
     const tag = request.tag = startOf<AutoRequest, AutoTag>(graph);
     if (!tag.left || this.#asked < AGAIN || this.#asked % AGAIN === 0) {
       tag.brought = graph.nodes.reduce((sum, { length }) => sum + length, 1);
@@ -78,7 +78,6 @@ export class ModelState {
       });
     }
     const { execNs: leftNs, nodeNs, work } = this.#time;
-    const dueNs = Math.min(targetNs, finishNs, deadlineNs + leftNs);
     Object.assign(tag, { left: [...work], leftNs, nodeNs, dueNs });
     this.#slackNs = dueNs - arrivalNs - leftNs;
     if (this.#lastNs >= 0) this.#gapNs.add(arrivalNs - this.#lastNs);
