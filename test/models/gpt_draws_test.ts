@@ -7,6 +7,7 @@ import { DRAW_FIELDS, PENALTY_FIELDS } from "../../src/models/draw_input.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { tensor } from "../../src/tensor/tensor.ts";
 import { seededWeights, type WeightSource } from "../../src/tensor/weights.ts";
+import { anyPenalties } from "../any_penalties.ts";
 import { ask } from "../engine/ask.ts";
 import { naiveScores, naiveToken, naiveUniforms } from "../naive_draws.ts";
 import { BATCHING } from "../onnx/batching.ts";
@@ -46,15 +47,7 @@ const anyRequest: fc.Arbitrary<GptInput & { tokens: number[] }> = fc.record({
   topP: fc.constantFrom(1, 0.9, 0.4),
   minP: fc.constantFrom(0, 0.1, 0.5),
   seed: fc.nat(1000),
-  repetitionPenalty: fc.constantFrom(1, 1.1, 2, 0.5),
-  presencePenalty: fc.constantFrom(0, 0.5, -0.3),
-  frequencyPenalty: fc.constantFrom(0, 0.25, -0.1),
-  noRepeatNgramSize: fc.constantFrom(0, 1, 2, 3),
-  logitBias: fc.dictionary(
-    fc.nat(VOCABULARY - 1).map(String),
-    fc.constantFrom(-100, -0.5, 0.5, 3),
-    { maxKeys: 3 },
-  ),
+  ...anyPenalties(VOCABULARY),
 });
 
 const REQUESTS = Array.from({ length: 14 }, (_, i): GptInput => ({

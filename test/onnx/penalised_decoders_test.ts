@@ -7,6 +7,7 @@ import { CellGraph } from "../../src/graph/cell_graph.ts";
 import type { DecoderInput } from "../../src/onnx/decoder/decoder_model.ts";
 import { loadOnnx } from "../../src/onnx/load.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
+import { anyPenalties } from "../any_penalties.ts";
 import { ask } from "../engine/ask.ts";
 import { naiveScores, naiveToken } from "../naive_draws.ts";
 import { propertyRuns } from "../property_runs.ts";
@@ -41,15 +42,7 @@ const load = (more: object = {}) =>
 
 const anyRequest: fc.Arbitrary<DecoderInput> = fc.record({
   tokens: fc.array(fc.nat(VOCABULARY - 1), { minLength: 1, maxLength: 6 }),
-  repetitionPenalty: fc.constantFrom(1, 1.1, 2, 0.5),
-  presencePenalty: fc.constantFrom(0, 0.5, -0.3),
-  frequencyPenalty: fc.constantFrom(0, 0.25, -0.1),
-  noRepeatNgramSize: fc.constantFrom(0, 1, 2, 3),
-  logitBias: fc.dictionary(
-    fc.nat(VOCABULARY - 1).map(String),
-    fc.constantFrom(-100, -0.5, 0.5, 3),
-    { maxKeys: 3 },
-  ) as fc.Arbitrary<Record<number, number>>,
+  ...anyPenalties(VOCABULARY),
 });
 
 /** Tokens of the largest scores by a naive reading, from the model's own scores. */
