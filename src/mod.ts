@@ -150,7 +150,11 @@ export {
 export { seq2seq, type Seq2SeqOptions } from "./models/seq2seq.ts";
 export type { Seq2SeqInput } from "./models/seq2seq_input.ts";
 export type { FramesInput, SpeechInput } from "./models/speech_input.ts";
-export type { DrawingModel, DrawOptions } from "./models/token_draws.ts";
+export type {
+  DecoderOutputs,
+  DrawingModel,
+  DrawOptions,
+} from "./models/token_draws.ts";
 export { transformer, type TransformerOptions } from "./models/transformer.ts";
 export {
   treeLstm,

@@ -7,7 +7,6 @@ export type { CellSize } from "./onnx/cuts.ts";
 export type {
   DecoderInput,
   DecoderModelOptions,
-  DecoderOutputs,
   OnnxDecoder,
 } from "./onnx/decoder/decoder_model.ts";
 export type { DecoderOptions } from "./onnx/decoder/options.ts";

@@ -8,6 +8,7 @@ export function anyPenalties(vocabulary: number) {
     presencePenalty: fc.constantFrom(0, 0.5, -0.3),
     frequencyPenalty: fc.constantFrom(0, 0.25, -0.1),
     noRepeatNgramSize: fc.constantFrom(0, 1, 2, 3),
+    minTokens: fc.constantFrom(0, 1, 4, 30),
     logitBias: fc.dictionary(
       fc.nat(vocabulary - 1).map(String),
       fc.constantFrom(-100, -0.5, 0.5, 3),

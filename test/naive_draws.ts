@@ -15,20 +15,25 @@ function isRepeated(tokens: readonly number[], size: number): boolean {
   return size > 0 && runs.slice(0, -1).includes(runs.at(-1)!);
 }
 
-/** Scores of one step as a request changes them. */
+/**
+ * Scores of one step as a request changes them.
+ * @param ends ids that end answers
+ */
 export function naiveScores(
   request: PenaltyInput,
   scores: ArrayLike<number>,
   { prompt, answer }: Before,
+  ends: readonly number[] = [],
 ): Float32Array {
   const { repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } =
     request;
-  const { noRepeatNgramSize = 0, logitBias = {} } = request;
+  const { noRepeatNgramSize = 0, minTokens = 0, logitBias = {} } = request;
   return Float32Array.from(scores, (score, id) => {
     const times = answer.filter((one) => one === id).length;
     if (isRepeated([...prompt, ...answer, id], noRepeatNgramSize)) {
       return -Infinity;
     }
+    if (answer.length < minTokens && ends.includes(id)) return -Infinity;
     let value = score + Math.fround(logitBias[id] ?? 0);
     if (times > 0 || prompt.includes(id)) {
       const factor = Math.fround(repetitionPenalty);

@@ -43,6 +43,7 @@ export const TOKENS_OPTIONS = {
   "presence-penalty": { type: "string" },
   "frequency-penalty": { type: "string" },
   "no-repeat-ngram-size": { type: "string" },
+  "min-tokens": { type: "string" },
 } as const;
 
 /** Lines of help about them. */
@@ -57,7 +58,8 @@ export const TOKENS_HELP =
   --repetition-penalty P  divides scores above 0 of tokens that were there by P, and multiplies others
   --presence-penalty P    takes P from scores of tokens that the answer has
   --frequency-penalty P   takes P from them for each time
-  --no-repeat-ngram-size N  has no run of N tokens come twice`;
+  --no-repeat-ngram-size N  has no run of N tokens come twice
+  --min-tokens N    takes none of the ids that end an answer before it has N tokens`;
 
 /** What a request draws by. */
 interface Draws {
@@ -70,6 +72,7 @@ interface Draws {
   readonly "presence-penalty"?: string;
   readonly "frequency-penalty"?: string;
   readonly "no-repeat-ngram-size"?: string;
+  readonly "min-tokens"?: string;
 }
 
 /** Options of draws that mean something with a temperature alone. */
@@ -81,6 +84,7 @@ const PENALTIES = {
   "presence-penalty": "presencePenalty",
   "frequency-penalty": "frequencyPenalty",
   "no-repeat-ngram-size": "noRepeatNgramSize",
+  "min-tokens": "minTokens",
 } as const;
 
 const PENALTY_OPTIONS = Object.keys(PENALTIES) as (keyof typeof PENALTIES)[];
@@ -196,7 +200,7 @@ function penaltiesOf(draws: Draws): Partial<DecoderInput> {
     if (text === undefined) return [];
     const value = option === "repetition-penalty"
       ? numberOf(option, text, "above 0", isPositiveFloat32)
-      : option === "no-repeat-ngram-size"
+      : option === "no-repeat-ngram-size" || option === "min-tokens"
       ? integerOf(`--${option}`, text, { min: 0, max: 2 ** 31 - 1 })
       : numberOf(option, text, "that f32 has", isFloat32);
     return [[PENALTIES[option], value]];

@@ -28,6 +28,8 @@ export interface PenaltyInput {
   readonly frequencyPenalty?: number;
   /** No run of so many tokens of prompt and answer comes twice; default 0: any may. */
   readonly noRepeatNgramSize?: number;
+  /** Before the answer has so many tokens none of those that end it is taken; default 0: any may be. */
+  readonly minTokens?: number;
   /** What is added to scores, by the token's id; of 300 tokens at most. */
   readonly logitBias?: Readonly<Record<number, number>>;
 }
@@ -40,7 +42,8 @@ export const DRAW_FIELDS: readonly (keyof DrawInput)[] = [
 /** Fields of a request that change scores. */
 export const PENALTY_FIELDS: readonly (keyof PenaltyInput)[] = [
   ...(["repetitionPenalty", "presencePenalty"] as const),
-  ...(["frequencyPenalty", "noRepeatNgramSize", "logitBias"] as const),
+  ...(["frequencyPenalty", "noRepeatNgramSize"] as const),
+  ...(["minTokens", "logitBias"] as const),
 ];
 
 /** Settings of a draw: temperature, topK, topP, minP. */
@@ -101,6 +104,7 @@ export function readDraws(
       presence: number("presencePenalty", 0, "a number of f32", isFloat32),
       frequency: number("frequencyPenalty", 0, "a number of f32", isFloat32),
       noRepeat: number("noRepeatNgramSize", 0, "a whole number", isWhole),
+      least: number("minTokens", 0, "a whole number", isWhole),
       biases: readBiases(name, input["logitBias"] ?? {}, vocabulary),
     },
   };

@@ -15,7 +15,8 @@ import type { Cell } from "../graph/cell.ts";
 import type { Model } from "../graph/model.ts";
 import type { CacheRef, Value } from "../graph/operator.ts";
 import { nodesMaxFor } from "../graph/nodes_max.ts";
-import { type Tensor, tensor } from "../tensor/tensor.ts";
+import type { OutputTypes } from "../graph/result.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import {
   checkedWeights,
   seededWeights,
@@ -45,6 +46,7 @@ import {
   type Seq2SeqInput,
 } from "./seq2seq_input.ts";
 import {
+  type DecoderOutputs,
   type DrawingModel,
   type DrawOptions,
   TokenDraws,
@@ -55,7 +57,10 @@ export interface GptInput extends Seq2SeqInput, DrawInput, PenaltyInput {}
 
 /** What `gpt` makes. */
 export interface GptModel
-  extends Model<GptInput, { tokens: "i32" }>, DrawingModel {}
+  extends Model<GptInput, DecoderOutputs & OutputTypes>, DrawingModel {
+  /** Ids that end a request. */
+  readonly stop: readonly number[];
+}
 
 /** Sizes are positive integers. */
 export interface GptOptions extends DrawOptions {
@@ -79,8 +84,8 @@ export interface GptOptions extends DrawOptions {
   classifier?: "tied" | "separate";
   /** Of layer normalisation; default 1e-5. */
   epsilon?: number;
-  /** Id that ends an answer; null: only the length limit does. Default 50,256, or the last one. */
-  eos?: number | null;
+  /** Id, or ids, that end an answer; null: only the length limit does. Default 50,256, or the last one. */
+  eos?: number | readonly number[] | null;
   /** Ids that are never chosen; default none. */
   banned?: readonly number[];
   /** Steps beyond the prompt's length, where a request names no limit; default 50. */
@@ -106,6 +111,7 @@ export const GPT_OPTIONS = [
   "extraSteps",
   "sample",
   "penalties",
+  "scores",
 ] as const satisfies readonly (keyof GptOptions)[];
 
 const ACTIVATIONS = {
@@ -120,7 +126,8 @@ const ACTIVATIONS = {
  * Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), section 2.3; defaults are
  * GPT-2's smallest model.
  *
- * A request's `tokens` are the prompt. Results: `tokens`, one id for each step, the one that ended it included. With the
+ * A request's `tokens` are the prompt. Results: `tokens`, one id for each step, the one that ended it included; with the
+ * option `scores` also `scores`, for each step those of all tokens, the ones that are never chosen included. With the
  * options `sample` and `penalties` requests say how tokens are drawn and what changes their scores, in the fields of a
  * decoder that `loadOnnx` made, by the same rules; the last cell takes them in plain TypeScript then.
  *
@@ -184,7 +191,10 @@ export function gpt(
   };
   const isId = (id: unknown) =>
     Number.isInteger(id) && Number(id) >= 0 && Number(id) < vocabulary;
-  if (eos !== null && !isId(eos)) fail("eos", `an id below ${vocabulary}`, eos);
+  const ends = eos === null ? [] : isList(eos) ? [...eos] : [eos];
+  if (!ends.every(isId)) {
+    fail("eos", `an id below ${vocabulary}, a list of them, or null`, eos);
+  }
   if (!isList(banned) || !banned.every(isId)) {
     fail("banned", `a list of ids below ${vocabulary}`, banned);
   }
@@ -192,10 +202,11 @@ export function gpt(
     fail("epsilon", "at least 0 and below 1", epsilon);
   }
   const draws = new TokenDraws(name, {
-    ...{ vocabulary, banned, positionsMax },
+    ...{ vocabulary, banned, ends, positionsMax },
     sample: checkFlag(name, "sample", options.sample),
     penalties: checkFlag(name, "penalties", options.penalties),
   });
+  const isScored = checkFlag(name, "scores", options.scores);
   const weights = eachOnce(
     checkedWeights(name, options.weights ?? seededWeights(1)),
   );
@@ -259,20 +270,16 @@ export function gpt(
     weights("classifier.W", [vocabulary, hidden], hidden),
     weights("classifier.b", [vocabulary], hidden),
   ];
-  // Where tokens are drawn that leaves banned ones out, whatever is added to their scores.
-  const bias = draws.isUsed ? b?.data : draws.bias(b?.data);
-  const added = bias && tensor([vocabulary], bias);
   const classifier = defineCell({
     name: "classifier",
     ...growing(),
     inputs: { x: f32(hidden), ...draws.ports },
-    body(op, { x, ...drawn }): { next: Value } {
-      const scores = op.Gemm(norm(op, x), w, added);
-      return draws.isUsed
-        ? draws.next(op, scores, drawn)
-        : { next: op.ArgMax(scores) };
+    body(op, { x, ...drawn }): Record<string, Value> {
+      const scores = op.Gemm(norm(op, x), w, b);
+      const taken = draws.next(op, scores, drawn);
+      return { ...taken, ...(isScored && { scores }) };
     },
-    stop: { output: "next", token: eos },
+    stop: draws.stop,
   });
 
   /** One step. Inputs of the graph: prompt, positions, of draws; caches: of every layer. */
@@ -292,6 +299,7 @@ export function gpt(
       ...draws.sources(graph, filled, before),
     });
     graph.collect("tokens", graph.output(next, "next"));
+    if (isScored) graph.collect("scores", graph.output(next, "scores"));
   }
 
   function read(input: unknown) {
@@ -317,11 +325,12 @@ export function gpt(
     name,
     cells: [...prompts, ...steps, classifier],
     shape: "chain",
-    outputs: { tokens: "i32" },
+    outputs: { tokens: "i32", ...(isScored && { scores: "f32" }) },
     tokensMax: positionsMax,
     nodesMax: nodesMaxFor(layers + (layers + 1) * positionsMax),
     isSampled: draws.isSampled,
     isPenalised: draws.isPenalised,
+    stop: ends,
     check(input): asserts input is GptInput {
       read(input);
     },
@@ -348,7 +357,7 @@ export function gpt(
         );
       }
       step(graph, graph.id(ids, last));
-      graph.grows(limit);
+      graph.grows(limit, isScored ? 1 + vocabulary : 1);
     },
     grow: (node, graph) => step(graph, graph.output(node, "next"), node),
   };

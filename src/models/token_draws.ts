@@ -20,6 +20,7 @@ import {
   penaltyRow,
 } from "../plain/penalties.ts";
 import { runSampleToken } from "../plain/sample_token.ts";
+import { tensor } from "../tensor/tensor.ts";
 import {
   DRAW_FIELDS,
   type Draws,
@@ -37,10 +38,21 @@ export interface DrawOptions {
   readonly sample?: boolean;
   /**
    * Whether requests may change scores, of tokens that are drawn or not (`repetitionPenalty`, `presencePenalty`,
-   * `frequencyPenalty`, `noRepeatNgramSize`, `logitBias`). Whoever does hands the tokens so far on from step to step, of as many as
-   * `positionsMax`: slots take 8 bytes more for each of these, and 4 more of whoever does. Default false.
+   * `frequencyPenalty`, `noRepeatNgramSize`, `minTokens`, `logitBias`). Whoever does hands the tokens so far on from step
+   * to step, of as many as `positionsMax`: slots take 8 bytes more for each of these, and 4 more of whoever does. Default
+   * false.
    */
   readonly penalties?: boolean;
+  /** Whether a request also gets the scores of every step, result `scores`; default false. */
+  readonly scores?: boolean;
+}
+
+/** Results of decoders. */
+export interface DecoderOutputs {
+  /** One id for each step, the one that ends it included. */
+  readonly tokens: "i32";
+  /** With the option `scores`: for each step the scores of all tokens, those that are never chosen included. */
+  readonly scores?: "f32";
 }
 
 /** What a decoder says of it. */
@@ -57,14 +69,17 @@ interface DrawnTokens extends DrawOptions {
   readonly vocabulary: number;
   /** Ids that are never chosen. */
   readonly banned: readonly number[];
+  /** Ids that end a request. */
+  readonly ends: readonly number[];
   /** Most positions of a request. */
   readonly positionsMax: number;
 }
 
-/** A token, and, of who has penalties, the tokens so far and this one. */
+/** A token; of who has penalties the tokens so far and this one; of several that may end a request whether it does. */
 interface NextToken {
   readonly next: Value;
   readonly history?: Value;
+  readonly ended?: Value;
 }
 
 /** What is added to scores of tokens that are never chosen, where nothing else changes scores. */
@@ -112,23 +127,51 @@ export class TokenDraws implements DrawingModel {
   }
 
   /**
-   * What is added to scores where the largest one's token is taken: banned ones are far below all others.
-   * @param own what is added anyway
-   */
-  bias(own?: ArrayLike<number>): Float32Array | undefined {
-    const { vocabulary, banned } = this.tokens;
-    if (banned.length === 0 && own === undefined) return undefined;
-    const bias = Float32Array.from(own ?? new Float32Array(vocabulary));
-    for (const id of banned) bias[id] = BANNED;
-    return bias;
-  }
-
-  /**
-   * The token that SampleToken takes.
+   * The token that follows: that of the largest score, or the one that SampleToken takes.
    * @param scores of all tokens, banned ones included
    * @param inputs those of `ports`
    */
   next(
+    op: Operators,
+    scores: Value,
+    inputs: Readonly<Record<string, Value>>,
+  ): NextToken {
+    const taken: NextToken = this.isUsed
+      ? this.#sampled(op, scores, inputs)
+      : { next: op.Reshape(op.ArgMax(this.#unbanned(op, scores)), []) };
+    const { length } = this.tokens.ends;
+    return length > 1
+      ? { ...taken, ended: this.#isEnd(op, taken.next) }
+      : taken;
+  }
+
+  /** Of the cell that takes tokens: what ends a request. */
+  get stop(): { output: "next" | "ended"; token: number | null } {
+    const [end, ...others] = this.tokens.ends;
+    return others.length > 0
+      ? { output: "ended", token: 1 }
+      : { output: "next", token: end ?? null };
+  }
+
+  /** 1 where a token is one that ends a request: the second of two numbers is the larger one. */
+  #isEnd(op: Operators, token: Value): Value {
+    const { vocabulary, ends } = this.tokens;
+    const table = new Float32Array(2 * vocabulary);
+    for (const id of ends) table[2 * id + 1] = 1;
+    const flags = op.Gather(tensor([vocabulary, 2], table), token);
+    return op.Reshape(op.ArgMax(flags), []);
+  }
+
+  /** Where the largest score's token is taken, banned ones are far below all others. */
+  #unbanned(op: Operators, scores: Value): Value {
+    const { vocabulary, banned } = this.tokens;
+    if (banned.length === 0) return scores;
+    const bias = new Float32Array(vocabulary);
+    for (const id of banned) bias[id] = BANNED;
+    return op.Add(scores, op.Constant(tensor([vocabulary], bias)));
+  }
+
+  #sampled(
     op: Operators,
     scores: Value,
     { settings, draw, history, penalties }: Readonly<Record<string, Value>>,
@@ -140,6 +183,7 @@ export class TokenDraws implements DrawingModel {
       opset: 1,
       attributes: new Map([
         ["banned", { kind: "ints", value: this.tokens.banned }],
+        ["ends", { kind: "ints", value: this.tokens.ends }],
       ]),
       inputs: [
         ...[scores, settings, draw],

@@ -110,7 +110,7 @@ function withChanged(
 /**
  * Inputs: scores [tokens]; temperature (0: the largest score), topK (0: all), topP and minP (0: all) [4]; a number from 0
  * and below 1 [1]; or besides these, of who has penalties, tokens so far, int32, and a request's row of them.
- * Attribute: ids that are `banned`, whatever a request says of them.
+ * Attributes: ids that are `banned`, whatever a request says of them; ids that are `ends` of answers.
  * Outputs: an id, int32 without axes; of who has penalties also the tokens so far and, where scores change by them,
  * this one.
  */
@@ -128,7 +128,12 @@ export const SAMPLE_TOKEN: PlainOperator = {
     const penalties = before && floats(inputs, 4, "penalties").data;
     const isChanged = penalties !== undefined && changesScores(penalties);
     const changed = before && isChanged
-      ? penalised(scores.data, before, penalties)
+      ? penalised(
+        scores.data,
+        before,
+        penalties,
+        ints(attributes, "ends") ?? [],
+      )
       : new Map<number, number>();
     const banned = ints(attributes, "banned") ?? [];
     for (const id of banned) changed.set(id, -Infinity);

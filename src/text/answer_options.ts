@@ -30,6 +30,11 @@ export interface AnswerDefaults {
   readonly frequencyPenalty?: number;
   /** No run of so many tokens of prompt and answer comes twice; default 0: any may. */
   readonly noRepeatNgramSize?: number;
+  /**
+   * Before the answer has so many tokens nothing ends it, stop strings included; default 0. What the decoder itself ends
+   * with does not come before; what only `eosIds` has may.
+   */
+  readonly minTokens?: number;
   /** Strings that end the answer, which leaves them out; none is empty. Special tokens are among what they may be. */
   readonly stop?: readonly string[];
 }
@@ -49,6 +54,7 @@ export const ANSWER_CHECKS: Checks<AnswerDefaults> = {
   presencePenalty: number("a number of f32", isFloat32),
   frequencyPenalty: number("a number of f32", isFloat32),
   noRepeatNgramSize: integer(0, MOST),
+  minTokens: integer(0, MOST),
   stop: listOf((name, value) => {
     if (typeof value === "string" && value !== "") return;
     throw new TypeError(

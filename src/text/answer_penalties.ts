@@ -10,12 +10,14 @@ const NOTHING: Required<
     | "presencePenalty"
     | "frequencyPenalty"
     | "noRepeatNgramSize"
+    | "minTokens"
   >
 > = {
   repetitionPenalty: 1,
   presencePenalty: 0,
   frequencyPenalty: 0,
   noRepeatNgramSize: 0,
+  minTokens: 0,
 };
 
 /** Those that change something, as a decoder's requests have them. */

@@ -130,7 +130,7 @@ export class Generation {
     }
     if (answer.logprobs !== undefined && !this.#model.outputs?.["scores"]) {
       throw new TypeError(
-        `Model "${this.#model.name}" has no result "scores", of which tokens have probabilities: decoders of files have it with their option "scores"`,
+        `Model "${this.#model.name}" has no result "scores", of which tokens have probabilities: decoders have it with their option "scores"`,
       );
     }
     const seed = isDrawn ? answer.seed ?? this.#seeds.int(SEEDS) : undefined;
@@ -168,6 +168,7 @@ export class Generation {
     seed: number | undefined,
   ): AsyncGenerator<GeneratedPiece, void, undefined> {
     const { stop = [], specialTokens = false, logprobs: others } = answer;
+    const { minTokens = 0 } = answer;
     const { isEncoderDecoder, eosIds } = this.#options;
     const context = isEncoderDecoder ? [] : prompt.ids;
     const words = this.#tokenizer.detokenizer(context, !specialTokens);
@@ -176,7 +177,8 @@ export class Generation {
     let stopToken: string | undefined;
     const stopped = () => stops.found ?? stopToken;
     const isLeft = () =>
-      stopped() !== undefined || this.#leftIds.has(tokens.at(-1) ?? -1);
+      stopped() !== undefined ||
+      tokens.length > minTokens && this.#leftIds.has(tokens.at(-1) ?? -1);
     const tokens: number[] = [];
     let likely: TokenLogprobs[] = [];
     let text = "";
@@ -197,7 +199,8 @@ export class Generation {
     };
     const take = (id: number, scores: ArrayLike<number>): void => {
       tokens.push(id);
-      stopToken = stopTokens.get(id);
+      const mayStop = tokens.length > minTokens;
+      stopToken = mayStop ? stopTokens.get(id) : undefined;
       if (stopToken !== undefined) return;
       if (!specialTokens && eosIds.includes(id)) return;
       if (others !== undefined) {
@@ -205,7 +208,7 @@ export class Generation {
       }
       const said = words.push(id);
       offset += said.length;
-      text += stops.push(said);
+      text += mayStop ? stops.push(said) : said;
     };
     const steps = begin();
     let isOver = false;

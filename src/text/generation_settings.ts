@@ -24,6 +24,7 @@ const FILE = "generation_config.json";
 /** Options of answers, by what the file calls them. */
 const ANSWERS: Readonly<Record<string, keyof AnswerDefaults>> = {
   max_new_tokens: "maxTokens",
+  min_new_tokens: "minTokens",
   temperature: "temperature",
   top_k: "topK",
   top_p: "topP",
@@ -47,7 +48,6 @@ const UNREAD: Readonly<Record<string, unknown>> = {
   forced_decoder_ids: null,
   exponential_decay_length_penalty: null,
   min_length: 0,
-  min_new_tokens: 0,
   max_time: null,
   num_beams: 1,
   penalty_alpha: 0,

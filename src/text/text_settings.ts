@@ -112,7 +112,10 @@ export function textSettings(files: TextSettingsFiles): TextSettings {
   const labels = labelsOf(config);
   const kind = kindOf(config, labels);
   const isScored = kind === "classifier" || kind === "reranker";
-  const eosIds = kind !== "decoder" ? undefined : eosIdsOf([
+  // Only what generates has that file, whether or not another says what it is.
+  const generates = kind === "decoder" ||
+    kind === undefined && files.generation !== undefined;
+  const eosIds = !generates ? undefined : eosIdsOf([
     ["generation_config.json", generation],
     ["config.json", config],
   ]);
@@ -129,7 +132,7 @@ export function textSettings(files: TextSettingsFiles): TextSettings {
     ...(labels && isScored && { labels }),
     ...(isScored && { activation: activationOf(config, labels) }),
     ...(eosIds && { eosIds }),
-    ...(kind === "decoder" && Object.keys(answers).length > 0 && { answers }),
+    ...(generates && Object.keys(answers).length > 0 && { answers }),
     ...(config["is_encoder_decoder"] === true && { isEncoderDecoder: true }),
   };
 }

@@ -106,12 +106,13 @@ Deno.test("inspect and run take a file that is one step of a decoder", async () 
     const changed = await draw(
       ...["--repetition-penalty", "1.5", "--presence-penalty", "0.1"],
       ...["--frequency-penalty", "0.2", "--no-repeat-ngram-size", "2"],
+      ...["--min-tokens", "3"],
     );
     assert.deepEqual(
       changed,
       await drawnAs({
         ...{ repetitionPenalty: 1.5, presencePenalty: 0.1 },
-        ...{ frequencyPenalty: 0.2, noRepeatNgramSize: 2 },
+        ...{ frequencyPenalty: 0.2, noRepeatNgramSize: 2, minTokens: 3 },
       }),
     );
     assert.notDeepEqual(changed, await draw());

@@ -75,6 +75,7 @@ const PENALTIES: Readonly<
   presencePenalty: fc.constantFrom(0, 0.5),
   frequencyPenalty: fc.constantFrom(0, -0.1),
   noRepeatNgramSize: fc.constantFrom(0, 1, 2),
+  minTokens: fc.constantFrom(0, 2),
   logitBias: fc.dictionary(token.map(String), fc.constantFrom(-100, 0.5), {
     maxKeys: 3,
   }),

@@ -22,6 +22,9 @@ const SMALL = {
   ...{ positionsMax: POSITIONS, eos: null },
 };
 
+/** What ends answers, if anything does. */
+const ENDS = [2, 11];
+
 /** Scores of every step. */
 const SCORES = Float32Array.from(
   { length: VOCABULARY },
@@ -58,16 +61,37 @@ const REQUESTS = Array.from({ length: 14 }, (_, i): GptInput => ({
   ...(i % 4 > 1 && { repetitionPenalty: 1 + i / 8, presencePenalty: 0.2 }),
   ...(i % 5 === 1 && { noRepeatNgramSize: 2, topK: 5, minP: 0.01 }),
   ...(i % 5 > 2 && { frequencyPenalty: 0.5, logitBias: { [i % 13]: 2 } }),
+  ...(i % 6 === 2 && { minTokens: 7 }),
 }));
 
-Deno.test("gpt() takes the tokens that a naive reading of the rules takes of the same scores, to the last position", () => {
-  const banned = [4, 9];
-  const [model, plain] = [{ banned }, { sample: false, penalties: false }].map(
-    (more) => drawing({ classifier: "separate", weights: known, ...more }),
+Deno.test("gpt() takes the tokens that a naive reading of the rules takes of the same scores, to the last position, and tells these scores", () => {
+  const banned = [4, SCORES.indexOf(Math.max(...SCORES))];
+  const [model, plain, open] = [
+    { banned, eos: ENDS },
+    { banned, sample: false, penalties: false },
+    { sample: false, penalties: false },
+  ].map((more) =>
+    drawing({
+      ...{ classifier: "separate", weights: known, scores: true, ...more },
+    })
   );
-  const [{ tokens: greedy }] = runRequests(plain, [{ tokens: [1] }]);
-  const best = SCORES.indexOf(Math.max(...SCORES));
-  assert(greedy.data.every((id) => id === best));
+  const told = (steps: number) =>
+    tensor(
+      [steps, VOCABULARY],
+      Float32Array.from(
+        { length: steps * VOCABULARY },
+        (_, i) => SCORES[i % VOCABULARY],
+      ),
+    );
+  for (const [each, never] of [[plain, banned], [open, []]] as const) {
+    const [{ tokens, scores }] = runRequests(each, [{ tokens: [1] }]);
+    const left = SCORES.map((score, id) =>
+      never.includes(id as never) ? -Infinity : score
+    );
+    const best = left.indexOf(Math.max(...left));
+    assert(tokens.data.every((id) => id === best));
+    assert.deepEqual(scores, told(POSITIONS));
+  }
   const scores = SCORES.map((score, id) =>
     banned.includes(id) ? -Infinity : score
   );
@@ -79,14 +103,17 @@ Deno.test("gpt() takes the tokens that a naive reading of the rules takes of the
       const uniforms = naiveUniforms(request.seed ?? 0, steps);
       const answer: number[] = [];
       for (const uniform of uniforms) {
-        const changed = naiveScores(request, scores, { prompt, answer });
+        const before = { prompt, answer };
+        const changed = naiveScores(request, scores, before, ENDS);
         answer.push(naiveToken(request, changed, uniform, banned));
+        if (ENDS.includes(answer.at(-1)!)) break;
       }
-      const [{ tokens }] = runRequests(model, [{
+      const [{ tokens, scores: own }] = runRequests(model, [{
         ...request,
         maxSteps: steps,
       }]);
       assert.deepEqual([...tokens.data], answer);
+      assert.deepEqual(own, told(answer.length));
       answers.add(String(answer));
     }),
     { numRuns: propertyRuns(150) },
@@ -94,10 +121,10 @@ Deno.test("gpt() takes the tokens that a naive reading of the rules takes of the
   assert(answers.size > 60, `${answers.size} answers`);
 });
 
-Deno.test("gpt() draws the same tokens in every batch, beside requests that draw none, under every policy and in threads", async () => {
-  const model = drawing({ eos: 3 });
+Deno.test("gpt() draws the same tokens of the same scores in every batch, beside requests that draw none, under every policy and in threads", async () => {
+  const model = drawing({ eos: 3, scores: true });
   const alone = REQUESTS.map((request) => runRequests(model, [request])[0]);
-  const plain = gpt({ ...SMALL, eos: 3 });
+  const plain = gpt({ ...SMALL, eos: 3, scores: true });
   const greedy = REQUESTS.map(({ tokens, maxSteps = 1 }) =>
     runRequests(plain, [{ tokens, maxSteps }])[0]
   );
@@ -148,7 +175,7 @@ Deno.test("gpt() has inputs and fields of draws where its options say so alone",
   const values: Record<string, unknown> = {
     ...{ temperature: 1, topK: 1, topP: 1, minP: 1, seed: 1 },
     ...{ repetitionPenalty: 2, presencePenalty: 1, frequencyPenalty: 1 },
-    ...{ noRepeatNgramSize: 2, logitBias: { 1: 1 } },
+    ...{ noRepeatNgramSize: 2, minTokens: 1, logitBias: { 1: 1 } },
   };
   for (const [options, inputs, fields] of cases) {
     const { sample = false, penalties = false }: GptOptions = options;
@@ -180,8 +207,15 @@ Deno.test("gpt() refuses what cannot be drawn by name", () => {
   );
   refused({ seed: 0.5 }, /"seed" .* integer of less than 2\^53, got 0.5/);
   refused({ repetitionPenalty: 0 }, /"repetitionPenalty" .* above 0 in f32/);
+  refused({ minTokens: -1 }, /"minTokens" .* is a whole number, got -1/);
+  for (const eos of [13, [2, 13], "2"]) {
+    assert.throws(
+      () => gpt({ ...SMALL, eos: eos as number }),
+      /"eos" of model "gpt" is an id below 13, a list of them, or null, got /,
+    );
+  }
   refused({ logitBias: { 13: 1 } }, /by ids of tokens below 13, got "13"/);
-  for (const option of ["sample", "penalties"]) {
+  for (const option of ["sample", "penalties", "scores"]) {
     assert.throws(() => gpt({ ...SMALL, [option]: "yes" }), {
       name: "TypeError",
       message: `"${option}" of model "gpt" is a boolean, got "yes"`,

@@ -90,8 +90,13 @@ Deno.test("changed scores draw the same tokens in every batch, on virtual time a
     ...(i % 4 > 0 && { repetitionPenalty: 1 + i / 8, presencePenalty: 0.2 }),
     ...(i % 3 === 1 && { noRepeatNgramSize: 2 }),
     ...(i % 5 > 2 && { frequencyPenalty: 0.5, logitBias: { [i]: 2, 3: -9 } }),
+    // Token 3 comes with the next step.
+    ...(i % 4 === 1 && { minTokens: 5, logitBias: { 3: 50 } }),
   }));
   const alone = requests.map((request) => runRequests(model, [request])[0]);
+  alone.forEach(({ tokens }, i) => {
+    if (i % 4 === 1) assert.equal(tokens.data.indexOf(3 as never), 5);
+  });
   for (const [policy, options] of Object.entries(BATCHING)) {
     const { build } = POLICIES[policy];
     const mixed = runRequests(model, requests, {

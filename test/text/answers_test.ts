@@ -82,6 +82,59 @@ Deno.test("a request is answered as it says, else as its model does", async () =
   );
 });
 
+Deno.test("before an answer has its least tokens neither ids nor strings end it", async () => {
+  const sizes = {
+    ...{ layers: 1, hidden: 8, heads: 2, vocabulary: 263, positionsMax: 40 },
+    ...{ sample: true, penalties: true },
+  };
+  const model = gpt({ ...sizes, eos: null });
+  const answered = async (
+    of: typeof model,
+    eosIds: readonly number[],
+    asked: GenerateOptions,
+  ) => {
+    const texts = new TextModel(of, tokenizer, { eosIds });
+    await using engine = await ServingEngine.create({
+      ...{ models: [of], policy: cellular(), workers: 0, warmUp: false },
+    });
+    const stream: StreamText = (input, options) =>
+      engine.stream(of, input as never, options);
+    const drawn = { temperature: 1, seed: 4, maxTokens: 20, ...asked };
+    for await (const { end } of texts.generate(stream, "the", drawn)) {
+      if (end) return end;
+    }
+    return assert.fail("no end");
+  };
+  const whole = await answered(model, [], {});
+  assert.equal(whole.finishReason, "length");
+  const least = { minTokens: 6 };
+  // A string that is there soon, and again behind these.
+  const words = whole.tokens.map((id) => tokenizer.decode([id]));
+  const soon = words.slice(0, 6).find((word) => word.trim() !== "")!;
+  const later = words.slice(6).findIndex((word) => word.includes(soon));
+  const short = await answered(model, [], { stop: [soon] });
+  assert(short.tokens.length <= 6);
+  const long = await answered(model, [], { ...least, stop: [soon] });
+  assert.equal(
+    long.tokens.length,
+    later < 0 ? whole.tokens.length : 6 + later + 1,
+  );
+  assert(long.text.startsWith(words.slice(0, 6).join("")));
+  // An id that the text ends with, and one that the decoder does.
+  const [, , third] = whole.tokens;
+  const eosIds = [third];
+  assert.equal((await answered(model, eosIds, {})).tokens.at(-1), third);
+  assert((await answered(model, eosIds, {})).tokens.length <= 3);
+  const left = await answered(model, eosIds, least);
+  assert.deepEqual(left.tokens, whole.tokens.slice(0, left.tokens.length));
+  assert(left.tokens.length > 6);
+  const ending = gpt({ ...sizes, eos: eosIds });
+  assert((await answered(ending, eosIds, {})).tokens.length <= 3);
+  const { tokens } = await answered(ending, eosIds, least);
+  assert(!tokens.slice(0, 6).includes(third));
+  assert(tokens.length > 6);
+});
+
 Deno.test("what cannot be asked is refused by name", () => {
   const model = gpt({
     ...{ layers: 1, hidden: 8, heads: 2, vocabulary: 263, positionsMax: 16 },
@@ -100,6 +153,8 @@ Deno.test("what cannot be asked is refused by name", () => {
   refused({ repetitionPenalty: 0 }, /"repetitionPenalty" is above 0 in f32/);
   refused({ presencePenalty: 1 }, /"presencePenalty" is .* model "gpt" takes/);
   refused({ logitBias: { 1: 2 } }, /"logitBias" is .* model "gpt" takes/);
+  refused({ minTokens: 2 }, /"minTokens" is .* model "gpt" takes/);
+  refused({ minTokens: -2 }, /"minTokens" is an integer from 0/);
   refused({ stop: [""] }, /"stop\[0\]" is a string that is not empty/);
   refused({ stop: "a" }, /"stop" is an array/);
   refused({ max_tokens: 3 }, /generate\(\) has no option "max_tokens"/);

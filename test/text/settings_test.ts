@@ -161,6 +161,7 @@ Deno.test("a decoder's answers are as generation_config.json says, and what is n
     repetition_penalty: anyNumber(fc.double({ min: 0.1, max: 9, noNaN: true })),
     no_repeat_ngram_size: anyNumber(fc.nat(9)),
     max_new_tokens: anyNumber(fc.integer({ min: 1, max: 5000 })),
+    min_new_tokens: anyNumber(fc.nat(50)),
     stop_strings: fc.constantFrom(undefined, [], "a", ["a", "b"]),
     suppress_tokens: fc.constantFrom(undefined, null, [], [3, 4]),
     eos_token_id: fc.constantFrom(undefined, null, 5, [5, 6]),
@@ -186,6 +187,7 @@ Deno.test("a decoder's answers are as generation_config.json says, and what is n
     assert.equal(answers.minP, file.min_p);
     assert.equal(answers.repetitionPenalty, file.repetition_penalty);
     assert.equal(answers.noRepeatNgramSize, file.no_repeat_ngram_size);
+    assert.equal(answers.minTokens, file.min_new_tokens);
     assert.equal(maxTokens, file.max_new_tokens);
     assert.equal(stop?.join(), file.stop_strings?.toString() || undefined);
     const ends = [file.eos_token_id].flat();
@@ -208,6 +210,12 @@ Deno.test("a decoder's answers are as generation_config.json says, and what is n
       ...{ config, generation: written },
     });
     assert.deepEqual(inSettings, answers);
+    // It is what generates that has this file, if no other says what the model is.
+    const { eosIds: alone } = textSettings({ generation: written });
+    const { eosIds } = textSettings({ config, generation: written });
+    assert.deepEqual(alone, eosIds);
+    const { answers: said = {} } = textSettings({ generation: written });
+    assert.deepEqual(said, answers);
     assert.deepEqual(textSettings({ config: BERT, generation: written }), {
       ...textSettings({ config: BERT }),
     });

@@ -1,6 +1,5 @@
 /** A decoder's step, read from a file, as a model whose requests grow token by token. */
 import { checkedOptions } from "../../base/checked_options.ts";
-import type { Operators } from "../../graph/cell_builder.ts";
 import type { CellGraph, CellNode, Source } from "../../graph/cell_graph.ts";
 import type { Model } from "../../graph/model.ts";
 import { nodesMaxFor } from "../../graph/nodes_max.ts";
@@ -9,9 +8,13 @@ import type { Value } from "../../graph/operator.ts";
 import { checkKeys, checkObject, readTokens } from "../../models/checks.ts";
 import type { DrawInput, PenaltyInput } from "../../models/draw_input.ts";
 import { BEHIND_PROMPT, readMaxSteps } from "../../models/seq2seq_input.ts";
-import { type DrawingModel, TokenDraws } from "../../models/token_draws.ts";
+import {
+  type DecoderOutputs,
+  type DrawingModel,
+  TokenDraws,
+} from "../../models/token_draws.ts";
 import { constantTensors, type GivenConstants } from "../given_constants.ts";
-import { elementCount, tensor } from "../../tensor/tensor.ts";
+import { elementCount } from "../../tensor/tensor.ts";
 import {
   checkInputs,
   elementsOf,
@@ -51,14 +54,6 @@ export interface DecoderInput extends DrawInput, PenaltyInput {
    * positions as it saw.
    */
   readonly inputs?: OnnxInput;
-}
-
-/** Results of decoders. */
-export interface DecoderOutputs {
-  /** One id for each step, the one that ends it included. */
-  readonly tokens: "i32";
-  /** With the option `scores`: for each step the scores of all tokens, those that are never chosen included. */
-  readonly scores?: "f32";
 }
 
 /** A decoder that was read from a file. */
@@ -136,9 +131,10 @@ class Decoder {
     readonly place: Place,
   ) {
     const { states, others, caches, positionsMax, vocabulary } = step;
-    const { banned = [], sample = false, penalties = false } = options;
+    const { banned = [], stop = [], sample, penalties } = options;
     this.#draws = new TokenDraws(name, {
-      ...{ vocabulary, banned, positionsMax, sample, penalties },
+      ...{ vocabulary, banned, positionsMax, ends: stop },
+      ...{ sample: sample ?? false, penalties: penalties ?? false },
     });
     for (const { input, initial } of states) {
       if (initial) checkInputs(name, [this.#spec(input)], { [input]: initial });
@@ -170,26 +166,19 @@ class Decoder {
         : { phase: "encoder", recurrent: true }),
       outputs: (_, result) => stateOutputs(result),
     });
-    const stop = options.stop ?? [];
     this.#step = this.#lower(`${name}/step`, [step.logits, ...stateNames], {
       ...frame,
       ...{ phase: "decoder", recurrent: true, priority: 1 },
       inputs: this.#draws.ports,
       outputs: (op, result, inputs) => {
-        const logits = result(step.logits);
-        const taken = this.#draws.isUsed
-          ? this.#draws.next(op, op.Reshape(logits, [vocabulary]), inputs)
-          : { next: this.#largest(op, logits) };
+        const scores = op.Reshape(result(step.logits), [vocabulary]);
         return {
-          ...taken,
-          ...(options.scores && { scores: op.Reshape(logits, [vocabulary]) }),
-          ...(stop.length > 1 && { ended: this.#isStop(op, taken.next, stop) }),
+          ...this.#draws.next(op, scores, inputs),
+          ...(options.scores && { scores }),
           ...stateOutputs(result),
         };
       },
-      stop: stop.length > 1
-        ? { output: "ended", token: 1 }
-        : { output: "next", token: stop[0] ?? null },
+      stop: this.#draws.stop,
     });
   }
 
@@ -213,28 +202,6 @@ class Decoder {
       outputs: outputs.map((name) => ({ name, ...known.get(name)! })),
     };
     return lowerGraph(part, known, name, this.place, frame);
-  }
-
-  /** The token of the largest score. */
-  #largest(op: Operators, logits: Value): Value {
-    const { vocabulary } = this.step;
-    const bias = this.#draws.bias();
-    const scores = bias
-      ? op.Add(
-        op.Reshape(logits, [vocabulary]),
-        op.Constant(tensor([vocabulary], bias)),
-      )
-      : logits;
-    return op.Reshape(op.ArgMax(scores), []);
-  }
-
-  /** 1 where a token is one that ends a request: the second of two numbers is the larger one. */
-  #isStop(op: Operators, token: Value, stop: readonly number[]): Value {
-    const { vocabulary } = this.step;
-    const table = new Float32Array(2 * vocabulary);
-    for (const id of stop) table[2 * id + 1] = 1;
-    const flags = op.Gather(tensor([vocabulary, 2], table), token);
-    return op.Reshape(op.ArgMax(flags), []);
   }
 
   model(notes: readonly string[]): OnnxDecoder {

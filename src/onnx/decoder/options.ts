@@ -38,8 +38,6 @@ export interface DecoderOptions extends DrawOptions {
   readonly positionsMax?: number;
   /** Most steps of a request that names no limit; default: as many as there are positions. */
   readonly stepsMax?: number;
-  /** Whether a request also gets the scores of every step, result `scores`; default false. */
-  readonly scores?: boolean;
 }
 
 const ID = number(

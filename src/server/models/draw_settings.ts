@@ -21,6 +21,7 @@ const PENALTIES = [
   ["presence_penalty", "presencePenalty", "f32"],
   ["frequency_penalty", "frequencyPenalty", "f32"],
   ["no_repeat_ngram_size", "noRepeatNgramSize", "i32"],
+  ["min_tokens", "minTokens", "i32"],
 ] as const;
 
 /** Those that a model takes: none where it does not say so. */

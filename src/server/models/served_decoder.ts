@@ -23,7 +23,7 @@ import { checkDatatypes, wireType } from "./wire_type.ts";
  * Serves a decoder that `loadOnnx` made: an input "tokens" of INT32, the prompt; besides, all of one element or of the
  * file's shapes and none required but what an encoder saw, "max_steps", where tokens are drawn "temperature", "top_k",
  * "top_p", "min_p" and "seed", where scores change "repetition_penalty", "presence_penalty", "frequency_penalty" and
- * "no_repeat_ngram_size", and the file's own inputs and states. Output "tokens" has an id for each step.
+ * "no_repeat_ngram_size", "min_tokens", and the file's own inputs and states. Output "tokens" has an id for each step.
  * @throws TypeError on an option that there is not; RangeError on a type that an input or output cannot have
  *
  * @example

@@ -14,6 +14,7 @@ export type Drawing = Pick<
   | "repetitionPenalty"
   | "presencePenalty"
   | "frequencyPenalty"
+  | "minTokens"
   | "logitBias"
 >;
 
@@ -31,6 +32,7 @@ export function drawingOf(request: Fields<typeof generationFields>): Drawing {
       repetitionPenalty: request.repetition_penalty,
       presencePenalty: request.presence_penalty,
       frequencyPenalty: request.frequency_penalty,
+      minTokens: request.min_tokens,
       logitBias: request.logit_bias,
     };
   return Object.fromEntries(

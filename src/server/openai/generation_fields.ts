@@ -1,7 +1,7 @@
 /**
  * What completions and chat completions have in common (OpenAI's OpenAPI document, `CreateCompletionRequest` and
- * `CreateChatCompletionRequest`). `top_k`, `min_p` and `repetition_penalty` are not OpenAI's; other servers of this
- * protocol take them under these names, and a `top_k` of 0 or -1 for all tokens.
+ * `CreateChatCompletionRequest`). `top_k`, `min_p`, `repetition_penalty` and `min_tokens` are not OpenAI's; other servers
+ * of this protocol take them under these names, and a `top_k` of 0 or -1 for all tokens.
  */
 import { isPositiveFloat32 } from "../../base/float32.ts";
 import {
@@ -69,6 +69,7 @@ export const generationFields = {
   frequency_penalty: penalty,
   presence_penalty: penalty,
   repetition_penalty: optional(aboveZero),
+  min_tokens: optional(integer(0, 2 ** 31 - 1)),
   logit_bias: optional(logitBias),
   user: ignored,
 } as const;

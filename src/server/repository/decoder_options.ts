@@ -1,5 +1,6 @@
 /** Options of a folder's decoder: what its settings say, and for what they do not, its files. */
 import type { DrawOptions } from "../../models/token_draws.ts";
+import type { GptOptions } from "../../models/gpt.ts";
 import type { DecoderOptions } from "../../onnx/decoder/options.ts";
 import type { TextSettings } from "../../text/text_settings.ts";
 import type { ModelSettings } from "./model_settings.ts";
@@ -32,13 +33,17 @@ export function decoderOptions(
  * @param isText whether a tokenizer is beside it
  */
 export function builtOptions(
-  { kind, model }: ModelSettings,
+  { kind, model, text: given }: ModelSettings,
   text: FolderText,
   isText: boolean,
-): DrawOptions & { readonly banned?: readonly number[] } {
+): Pick<GptOptions, "sample" | "penalties" | "banned" | "eos"> {
   // What it is says that it generates, unless something else is said.
   const answers = isText && (kind ?? text.kind ?? "decoder") === "decoder";
-  return tokenOptions(text, answers, model?.options["sample"]);
+  const eos = given?.eos_ids ?? text.eosIds;
+  return {
+    ...tokenOptions(text, answers, model?.options["sample"]),
+    ...(answers && eos !== undefined && { eos }),
+  };
 }
 
 /**

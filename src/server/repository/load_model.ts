@@ -218,12 +218,13 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     repetition_penalty,
     no_repeat_ngram_size,
     max_new_tokens,
+    min_new_tokens,
     ...own
   } = settings.text ?? {};
   const eosIds = eos_ids ?? eosIdsOf(text, tokenizer);
   const set = generationSettings({
     ...{ temperature, top_k, top_p, min_p, repetition_penalty },
-    ...{ no_repeat_ngram_size, max_new_tokens },
+    ...{ no_repeat_ngram_size, max_new_tokens, min_new_tokens },
   });
   const answers = { ...read.answers, ...set.answers };
   const isEmbedding = (settings.kind ?? kind ?? "embedding") === "embedding";

@@ -112,6 +112,7 @@ export const MODEL_SETTINGS = z.strictObject({
     repetition_penalty: z.number().gt(0).optional(),
     no_repeat_ngram_size: z.int().min(0).max(2 ** 31 - 1).optional(),
     max_new_tokens: size.optional(),
+    min_new_tokens: z.int().min(0).max(2 ** 31 - 1).optional(),
     default_prompt_name: z.string().nullable().optional().describe(
       "Which prompt is in front of texts that are embedded, unless a request names one; null: none",
     ),

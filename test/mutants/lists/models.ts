@@ -83,6 +83,14 @@ export const MUTANTS: MutantList = [
     why: "a request has no field that nothing comes of",
   },
   {
+    id: "models.any-end",
+    file: "src/models/token_draws.ts",
+    from: "for (const id of ends) table[2 * id + 1] = 1;",
+    to: "table[2 * ends[0] + 1] = 1;",
+    tests: DRAWS,
+    why: "each of several ids ends an answer",
+  },
+  {
     id: "models.all-banned",
     file: "src/models/token_draws.ts",
     from: "new Set(banned).size === vocabulary",
@@ -100,9 +108,9 @@ export const MUTANTS: MutantList = [
   },
   {
     id: "models.greedy-cell",
-    file: "src/models/gpt.ts",
-    from: "return draws.isUsed",
-    to: "return draws.isPenalised",
+    file: "src/models/token_draws.ts",
+    from: "taken: NextToken = this.isUsed",
+    to: "taken: NextToken = this.isPenalised",
     tests: DRAWS,
     why: "a decoder of which nothing but draws is asked draws",
   },

@@ -83,6 +83,14 @@ export const MUTANTS: MutantList = [
     why: "every column of an LSTM has a scale of its own",
   },
   {
+    id: "onnx.least-tokens",
+    file: "src/plain/penalties.ts",
+    from: "lengthOf(history) - promptTokens < least",
+    to: "lengthOf(history) < least",
+    tests: [PENALISED],
+    why: "tokens of the answer are counted, not those of its prompt",
+  },
+  {
     id: "onnx.penalty-of-prompt",
     file: "src/plain/penalties.ts",
     from: "(at < promptTokens ? 0 : 1)",

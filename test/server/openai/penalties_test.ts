@@ -65,6 +65,10 @@ Deno.test("penalties and what is added to scores change answers as the decoder h
       [{ repetition_penalty: 3 }, { repetitionPenalty: 3 }],
       [{ logit_bias: { 7: 100 } }, { logitBias: { 7: 100 } }],
       [
+        { logit_bias: { 3: 100 }, min_tokens: 3 },
+        { logitBias: { 3: 100 }, minTokens: 3 },
+      ],
+      [
         { temperature: 1, seed: 4, min_p: 0.5 },
         { temperature: 1, seed: 4, minP: 0.5 },
       ],

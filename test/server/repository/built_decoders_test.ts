@@ -1,6 +1,6 @@
 /** Decoders that are built here, of a folder's weights: what its files and settings say of their answers. */
 import assert from "node:assert/strict";
-import { gpt } from "../../../src/models/gpt.ts";
+import { gpt, type GptModel } from "../../../src/models/gpt.ts";
 import { seededWeights } from "../../../src/tensor/weights.ts";
 import { runRequests } from "../../run_requests.ts";
 import { safetensors, type Stored, type TestFolder } from "./folders.ts";
@@ -27,9 +27,11 @@ gpt({
 function writeDecoder(
   folder: TestFolder,
   name: string,
-  { options, generation, ...settings }: {
+  { options, generation, architecture = "GPT2LMHeadModel", ...settings }: {
     readonly options?: object;
     readonly generation?: object;
+    /** null: no file says it. */
+    readonly architecture?: string | null;
     readonly kind?: string;
     readonly text?: object;
   } = {},
@@ -52,8 +54,9 @@ function writeDecoder(
   });
   if (generation === undefined) return;
   folder.write(`${name}/generation_config.json`, generation);
+  if (architecture === null) return;
   folder.write(`${name}/config.json`, {
-    ...{ model_type: "gpt2", architectures: ["GPT2LMHeadModel"] },
+    ...{ model_type: "gpt2", architectures: [architecture] },
   });
 }
 
@@ -96,6 +99,7 @@ Deno.test("a folder's gpt draws as its files, its settings or a request say", as
     writeDecoder(folder, "silent");
     writeDecoder(folder, "said", { generation });
     writeDecoder(folder, "causal", { generation: {} });
+    writeDecoder(folder, "alone", { generation, architecture: null });
     writeDecoder(folder, "set", {
       generation,
       options: { banned: [7] },
@@ -132,6 +136,10 @@ Deno.test("a folder's gpt draws as its files, its settings or a request say", as
         own({ temperature: 2, ...limits, repetitionPenalty: 1.5 }, { banned }),
       ],
       [
+        ...["alone", {}] as const,
+        own({ temperature: 2, ...limits, repetitionPenalty: 1.5 }, { banned }),
+      ],
+      [
         ...["said", { temperature: 0, repetition_penalty: 1 }] as const,
         own({}, { banned }),
       ],
@@ -157,5 +165,70 @@ Deno.test("a folder's gpt draws as its files, its settings or a request say", as
       "greedy",
       'answers are drawn without repetition_penalty 1.5: the decoder takes its scores as they are, as those that are built here do unless their settings have "model": {"options": {"penalties": true}}',
     ]]);
+  });
+});
+
+Deno.test("a folder's gpt ends with the id that its files or settings name, rather than with its last one", async () => {
+  const eos_token_id = [6, 7];
+  const options = { eos: undefined };
+  const last = WORDS.length - 1;
+  await withFolder((folder) => {
+    writeDecoder(folder, "open", { options });
+    writeDecoder(folder, "said", { options, generation: { eos_token_id } });
+    writeDecoder(folder, "set", {
+      ...{ options, generation: { eos_token_id }, text: { eos_ids: [9] } },
+    });
+    writeDecoder(folder, "endless", { generation: { eos_token_id } });
+    writeDecoder(folder, "rows", {
+      ...{ options, generation: { eos_token_id }, kind: "tensors" },
+    });
+  }, async (open) => {
+    await open.repository.sync();
+    const ends = open.host.models.map(({ name, model }) => [
+      name,
+      (model as GptModel).stop,
+    ]);
+    assert.deepEqual(Object.fromEntries(ends), {
+      ...{ open: [last], said: eos_token_id, set: [9], rows: [last] },
+      endless: [],
+    });
+    // The last one comes soon, and ends nothing.
+    const likely = { [last]: 2 };
+    const whole = own({ temperature: 1, logitBias: likely }).split(" ");
+    const end = whole.findIndex((word) => word === "g" || word === "h");
+    assert(end > 0 && whole.slice(0, end).includes(WORDS[last]));
+    assert.equal(
+      await answered(open, "said", { temperature: 1, logit_bias: likely }),
+      whole.slice(0, end).join(" "),
+    );
+  });
+});
+
+Deno.test("a folder's gpt tells how likely its tokens were if its options have scores", async () => {
+  await withFolder((folder) => {
+    writeDecoder(folder, "silent");
+    writeDecoder(folder, "scored", { options: { scores: true } });
+  }, async ({ ask, repository }) => {
+    await repository.sync();
+    const completed = async (model: string) => {
+      const response = await ask("/v1/completions", {
+        method: "POST",
+        body: JSON.stringify({
+          ...{ model, prompt: "b c", max_tokens: 5, temperature: 0 },
+          logprobs: 1,
+        }),
+      });
+      return await response.json();
+    };
+    const { error } = await completed("silent");
+    assert.match(error.message, /"scores"/);
+    const { choices: [{ text, logprobs }] } = await completed("scored");
+    assert.equal(text.trim(), own({ maxSteps: 5 }));
+    assert.equal(logprobs.tokens.length, 5);
+    // What is taken is the likeliest one.
+    assert.deepEqual(
+      logprobs.token_logprobs,
+      logprobs.top_logprobs.map((top: object) => Object.values(top)[0]),
+    );
   });
 });
