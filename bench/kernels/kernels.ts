@@ -34,6 +34,7 @@ import { geometricMeans, meanLines, resultLine } from "./print.ts";
 import { measurePeaks } from "./probes.ts";
 import { candidates } from "./task.ts";
 import { SETTLE_MS, startTeamBuild } from "./team_build.ts";
+import { tellOnInterrupt } from "../tell_on_interrupt.ts";
 
 const SEED = 1;
 const MEGABYTES = 192;
@@ -143,42 +144,47 @@ const machine = {
   threads,
   ...peaks,
 };
-const { results, curves, variants } = curve === undefined
-  ? await timeRegistry()
-  : await timeCurves(curve);
-if (args.plot !== undefined) {
-  const { cpu, runtime } = machine;
-  const facts = { cpu, runtime, peers: machine.peers.join(", "), threads };
-  const page = { machine: facts, peaks, results, curves };
-  writeText(args.plot, await plotPage(page));
-}
-if (args.json) {
-  const measured = curve === undefined
-    ? { results, means: geometricMeans(results) }
-    : { curves };
-  const setting = { seed: SEED, ...effort, machine: { ...machine, variants } };
-  console.log(JSON.stringify({ ...setting, ...measured }, null, 2));
-} else {
+const results: Result[] = [];
+const curves: Curve[] = [];
+/** Of the builds that take part. */
+let variants: Record<string, number> = {};
+tellOnInterrupt(tell);
+if (curve === undefined) await timeRegistry();
+else await timeCurves(curve);
+await tell();
+process.exit(0);
+
+/** Prints, and writes, what was measured until now. */
+async function tell(): Promise<void> {
+  if (args.plot !== undefined) {
+    const { cpu, runtime } = machine;
+    const facts = { cpu, runtime, peers: machine.peers.join(", "), threads };
+    const page = { machine: facts, peaks, results, curves };
+    writeText(args.plot, await plotPage(page));
+  }
+  if (args.json) {
+    const measured = curve === undefined
+      ? { results, means: geometricMeans(results) }
+      : { curves };
+    const setting = {
+      ...{ seed: SEED, ...effort },
+      machine: { ...machine, variants },
+    };
+    console.log(JSON.stringify({ ...setting, ...measured }, null, 2));
+    return;
+  }
   printHead();
   if (curve === undefined) printRegistry();
   else printCurves();
 }
-process.exit(0);
 
-/** What was measured, and the variants of the builds that took part. */
-interface Measured {
-  results: readonly Result[];
-  curves: readonly Curve[];
-  variants: Record<string, number>;
-}
-
-async function timeRegistry(): Promise<Measured> {
+async function timeRegistry(): Promise<void> {
   const builds = [
     chooseBuild().file,
     ...relaxed ? [chooseBuild({ relaxed }).file] : [],
   ]
     .map((file) => Own.load(file, MEGABYTES));
-  const results: Result[] = [];
+  variants = variantsOf(builds);
   const all = candidates(SEED);
   for (const [i, { area, name, make }] of all.entries()) {
     if (!`${area} ${name}`.includes(args.only)) continue;
@@ -194,12 +200,11 @@ async function timeRegistry(): Promise<Measured> {
       } in its size`,
     );
   }
-  return { results, curves: [], variants: variantsOf(builds) };
 }
 
 async function timeCurves(
   { kinds, rows, weights, threads }: CurveOptions,
-): Promise<Measured> {
+): Promise<void> {
   const name = "deterministic";
   const team = threads > 1
     ? await startTeamBuild(chooseBuild({ threads: true }).file, {
@@ -209,7 +214,7 @@ async function timeCurves(
   const builds: CurveBuild[] = team === undefined
     ? [{ own: Own.load(chooseBuild().file, MEGABYTES), threads }]
     : [{ own: team.one, threads: 1 }, { own: team.many, threads }];
-  const curves: Curve[] = [];
+  variants = variantsOf(builds.map(({ own }) => own));
   for (const kind of kinds) {
     curves.push(
       ...await measureCurves(kind, {
@@ -221,8 +226,6 @@ async function timeCurves(
     );
   }
   await team?.team.close();
-  const variants = variantsOf(builds.map(({ own }) => own));
-  return { results: [], curves, variants };
 }
 
 function variantsOf(builds: readonly Own[]): Record<string, number> {
@@ -233,9 +236,9 @@ function variantsOf(builds: readonly Own[]): Record<string, number> {
 
 function printHead(): void {
   console.log(
-    `${machine.cpu}; ${machine.runtime}; ${machine.peers.join(", ")}; ${
-      threads === 1 ? "one thread" : `${threads} threads`
-    }; variants ${
+    `${machine.cpu}; ${machine.runtime}; ${
+      machine.peers.map((peer) => `${peer}; `).join("")
+    }${threads === 1 ? "one thread" : `${threads} threads`}; variants ${
       Object.entries(variants).map(([name, bits]) => `${name} ${bits}`)
         .join(", ")
     }; seed ${SEED}; ` +
@@ -252,10 +255,14 @@ function probeLine(): string {
 
 function printRegistry(): void {
   console.log(probeLine());
-  console.log(
-    `in brackets: our rate over ${machine.peers.join("'s, over ")}'s\n`,
-  );
+  if (peers.length > 0) {
+    console.log(
+      `in brackets: our rate over ${machine.peers.join("'s, over ")}'s`,
+    );
+  }
+  console.log("");
   for (const result of results) console.log(resultLine(result));
+  if (peers.length === 0) return;
   console.log("\ngeometric means of our rates over a peer's");
   for (const line of meanLines(results)) console.log(line);
 }

@@ -11,6 +11,7 @@ import { print, progress, stdoutColor } from "../../src/cli/terminal.ts";
 import { POLICIES } from "../../src/policy/registry.ts";
 import { renderLegend, renderTable } from "../../src/report/table.ts";
 import { ORT_VERSION } from "../kernels/peers/ort.ts";
+import { tellOnInterrupt } from "../tell_on_interrupt.ts";
 import { measureStreams, type ModelStreams } from "./measure.ts";
 import { subjectMakers } from "./models.ts";
 import { streamsPage } from "./page.ts";
@@ -77,39 +78,45 @@ const { json, ...settings } = taskSettings({
 const { makers, names, out } = settings;
 const peers = await streamPeers();
 const models: ModelStreams[] = [];
+tellOnInterrupt(tell);
 for (const name of names) {
   models.push(await measureStreams(await makers[name](), settings, peers));
 }
+await tell();
+process.exit(0);
 
-const { policies, workers, batchSizeMax, seconds, confirmSeconds, seed } =
-  settings;
-const machine = {
-  cpu: cpus()[0]?.model ?? "unknown",
-  cores: cpus().length,
-  runtime: `Deno ${process.versions["deno"]}, V8 ${process.versions.v8}`,
-  trial: `${seconds} s, the last ${confirmSeconds} s`,
-  batch: batchSizeMax,
-  peers: `onnxruntime ${ORT_VERSION}`,
-  seed,
-};
-const tables = {
-  "Streams carried": carriedTable(models),
-  "ONNX Runtime": peersTable(models),
-  "The engine's thread": overheadTable(models),
-  "Batches and memory": batchesTable(models),
-  ...(settings.simulated.length > 0 &&
-    { "On virtual time": simulatedTable(models) }),
-  ...(settings.soakMinutes > 0 && { "At 0.8": soakTable(models) }),
-};
-if (out !== undefined) {
-  makeFolder(out);
-  const path = `${out}/streams.html`;
-  writeText(path, await streamsPage({ machine, models, tables }));
-  progress(`report: ${path}`);
-}
-if (json) {
-  print(JSON.stringify({ machine, policies, workers, models }, null, 2));
-} else {
+/** Prints, and writes, what was measured until now. */
+async function tell(): Promise<void> {
+  const { policies, workers, batchSizeMax, seconds, confirmSeconds, seed } =
+    settings;
+  const machine = {
+    cpu: cpus()[0]?.model ?? "unknown",
+    cores: cpus().length,
+    runtime: `Deno ${process.versions["deno"]}, V8 ${process.versions.v8}`,
+    trial: `${seconds} s, the last ${confirmSeconds} s`,
+    batch: batchSizeMax,
+    peers: `onnxruntime ${ORT_VERSION}`,
+    seed,
+  };
+  const tables = {
+    "Streams carried": carriedTable(models),
+    "ONNX Runtime": peersTable(models),
+    "The engine's thread": overheadTable(models),
+    "Batches and memory": batchesTable(models),
+    ...(settings.simulated.length > 0 &&
+      { "On virtual time": simulatedTable(models) }),
+    ...(settings.soakMinutes > 0 && { "At 0.8": soakTable(models) }),
+  };
+  if (out !== undefined) {
+    makeFolder(out);
+    const path = `${out}/streams.html`;
+    writeText(path, await streamsPage({ machine, models, tables }));
+    progress(`report: ${path}`);
+  }
+  if (json) {
+    print(JSON.stringify({ machine, policies, workers, models }, null, 2));
+    return;
+  }
   print(
     `${machine.cpu}, ${machine.cores} cores; ${machine.runtime}; trials of ${seconds} s, the last of ${confirmSeconds} s, batches of ${batchSizeMax}, seed ${seed}\n`,
   );
@@ -117,4 +124,3 @@ if (json) {
   for (const table of all) print(renderTable(table, { color: stdoutColor() }));
   print(renderLegend(all));
 }
-process.exit(0);
