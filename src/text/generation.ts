@@ -39,7 +39,10 @@ export interface GeneratedPiece {
   readonly text: string;
   /** Ids that came since the piece before. */
   readonly tokens: readonly number[];
-  /** How likely those of them were that have text, if that is asked for: the one that ends an answer has none. */
+  /**
+   * How likely tokens were whose text is certain since the piece before, if that is asked for: the one that ends an answer
+   * has none.
+   */
   readonly logprobs?: readonly TokenLogprobs[];
   /** Of the last piece: how the answer ended. */
   readonly end?: GeneratedEnd;
@@ -75,9 +78,9 @@ export class Generation {
   readonly #draws: boolean;
   /** Whether they change its scores. */
   readonly #penalises: boolean;
-  /** Ids that end an answer: those that are named, and those that the model ends with by itself. */
-  readonly #lastIds: ReadonlySet<number>;
-  /** Those that the model would go on behind. */
+  /** Ids that the model ends an answer with by itself. */
+  readonly #ownIds: ReadonlySet<number>;
+  /** Those that are named, and that it would go on behind. */
   readonly #leftIds: ReadonlySet<number>;
 
   constructor(
@@ -99,7 +102,7 @@ export class Generation {
     };
     const own = model.stop ??
       model.cells.flatMap(({ stop }) => stop?.token ?? []);
-    this.#lastIds = new Set([...options.eosIds, ...own]);
+    this.#ownIds = new Set(own);
     this.#leftIds = new Set(options.eosIds.filter((id) => !own.includes(id)));
   }
 
@@ -186,15 +189,15 @@ export class Generation {
     let offset = 0;
     /** Text and tokens that were told. */
     let [chars, count] = [0, 0];
-    const piece = (): GeneratedPiece => {
+    /** @param isWhole whether no more text comes */
+    const piece = (isWhole: boolean): GeneratedPiece => {
       const since = { text: text.slice(chars), tokens: tokens.slice(count) };
       [chars, count] = [text.length, tokens.length];
-      const { found } = stops;
-      const logprobs = likely.filter((each) =>
-        // What a stop string has cut off is none of the answer's.
-        found === undefined || each.offset < text.length
-      );
-      likely = [];
+      // What a stop string has cut off, or may cut off yet, is none of the answer's.
+      const isTold = ({ offset }: TokenLogprobs) =>
+        offset < text.length || isWhole && stops.found === undefined;
+      const logprobs = likely.filter(isTold);
+      likely = likely.filter((each) => !isTold(each));
       return { ...since, ...(others !== undefined && { logprobs }) };
     };
     const take = (id: number, scores: ArrayLike<number>): void => {
@@ -208,7 +211,7 @@ export class Generation {
       }
       const said = words.push(id);
       offset += said.length;
-      text += mayStop ? stops.push(said) : said;
+      text += stops.push(said, mayStop);
     };
     const steps = begin();
     let isOver = false;
@@ -228,22 +231,21 @@ export class Generation {
           if (isLeft()) return;
           take(id, rows.slice(i * width, (i + 1) * width));
         });
-        if (text.length > chars && !isLeft()) yield piece();
+        if (text.length > chars && !isLeft()) yield piece(false);
       }
     } finally {
       if (!isOver) await steps.return?.();
     }
     if (stops.found === undefined) {
-      text += stops.push(words.end()) + stops.end();
+      text += stops.push(words.end(), tokens.length > minTokens) + stops.end();
     }
     const found = stopped();
     yield {
-      ...piece(),
+      ...piece(true),
       end: {
-        finishReason:
-          found !== undefined || this.#isStopped(tokens, prompt, answer)
-            ? "stop"
-            : "length",
+        finishReason: isLeft() || this.#isStopped(tokens, prompt, answer)
+          ? "stop"
+          : "length",
         ...(found !== undefined && { stopString: found }),
         text,
         tokens,
@@ -270,7 +272,7 @@ export class Generation {
     { maxTokens }: AnswerOptions,
   ): boolean {
     const last = tokens.at(-1);
-    if (last !== undefined && this.#lastIds.has(last)) return true;
+    if (last !== undefined && this.#ownIds.has(last)) return true;
     // Ids that nobody knows may end it, too.
     return maxTokens !== undefined &&
       tokens.length < Math.min(maxTokens, this.#stepsLeft(prompt));

@@ -15,14 +15,19 @@ export class StopStrings {
     return this.#found;
   }
 
-  /** The text that is certain with one more piece; nothing once a stop string was found. */
-  push(piece: string): string {
+  /**
+   * The text that is certain with one more piece; nothing once a stop string was found.
+   * @param mayEnd whether one that is complete with this piece ends the text
+   */
+  push(piece: string, mayEnd = true): string {
     if (this.#found !== undefined) return "";
+    const { length } = this.#held;
     const text = this.#held + piece;
     let end = text.length;
     let completeAt = Infinity;
-    for (const stop of this.#stops) {
-      const at = text.indexOf(stop);
+    for (const stop of mayEnd ? this.#stops : []) {
+      // What was complete before could not end it.
+      const at = text.indexOf(stop, Math.max(0, length - stop.length + 1));
       const complete = at + stop.length;
       if (at < 0 || complete > completeAt) continue;
       // Of two that end together the longer one.
