@@ -9,6 +9,8 @@ import type { ModelSettings } from "./model_settings.ts";
 export interface FolderText extends TextSettings {
   /** Ids that are never drawn. */
   readonly banned: readonly number[];
+  /** Ids that end answers: `eosIds`, and the tokenizer's; undefined: nobody names one. */
+  readonly lastIds?: readonly number[] | undefined;
 }
 
 /** Of a file's decoder. */
@@ -39,7 +41,7 @@ export function builtOptions(
 ): Pick<GptOptions, "sample" | "penalties" | "banned" | "eos"> {
   // What it is says that it generates, unless something else is said.
   const answers = isText && (kind ?? text.kind ?? "decoder") === "decoder";
-  const eos = given?.eos_ids ?? text.eosIds;
+  const eos = given?.eos_ids ?? text.lastIds;
   return {
     ...tokenOptions(text, answers, model?.options["sample"]),
     ...(answers && eos !== undefined && { eos }),

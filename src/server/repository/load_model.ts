@@ -179,10 +179,11 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     ...beside,
   });
   const kind = await textKind(files, settings, said);
-  const text = { ...said, ...(kind && { kind }), banned };
-  const tokenizerFile = await files.read("tokenizer.json");
-  const lack = tokenizerFile ? undefined : await lackOf(files, settings);
-  const served = await loadTensors(version, text, tokenizerFile !== undefined)
+  const tokenizer = await tokenizerOf(files);
+  const lastIds = lastIdsOf(said, tokenizer);
+  const text = { ...said, ...(kind && { kind }), banned, lastIds };
+  const lack = tokenizer ? undefined : await lackOf(files, settings);
+  const served = await loadTensors(version, text, tokenizer !== undefined)
     .catch((error) => {
       if (lack === undefined || !(error instanceof OnnxError)) throw error;
       // Of texts a size is asked for that would be open with one.
@@ -193,18 +194,9 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
   if (served === undefined) {
     throw new RangeError(`There is neither ${ONNX} nor ${WEIGHTS}`);
   }
-  if (tokenizerFile === undefined) {
+  if (tokenizer === undefined) {
     return { ...served, ...(lack !== undefined && { notes: [lack] }) };
   }
-  const tokenizerConfig = await files.read("tokenizer_config.json");
-  const specialTokens = await files.read("special_tokens_map.json");
-  const chatTemplate = await files.read("chat_template.jinja");
-  const tokenizer = await TextTokenizer.load({
-    tokenizer: tokenizerFile,
-    ...(tokenizerConfig && { config: tokenizerConfig }),
-    ...(specialTokens && { specialTokens }),
-    ...(chatTemplate && { chatTemplate }),
-  });
   const { kind: _, ...read } = said;
   const tokenModel = served.model as TokenModel;
   const {
@@ -221,7 +213,7 @@ async function loadVersion(version: VersionFiles): Promise<ServedModel> {
     min_new_tokens,
     ...own
   } = settings.text ?? {};
-  const eosIds = eos_ids ?? eosIdsOf(text, tokenizer);
+  const eosIds = eos_ids ?? lastIds;
   const set = generationSettings({
     ...{ temperature, top_k, top_p, min_p, repetition_penalty },
     ...{ no_repeat_ngram_size, max_new_tokens, min_new_tokens },
@@ -290,16 +282,32 @@ async function lackOf(
   return undefined;
 }
 
+async function tokenizerOf(
+  files: FilesBeside,
+): Promise<TextTokenizer | undefined> {
+  const tokenizer = await files.read("tokenizer.json");
+  if (tokenizer === undefined) return undefined;
+  const config = await files.read("tokenizer_config.json");
+  const specialTokens = await files.read("special_tokens_map.json");
+  const chatTemplate = await files.read("chat_template.jinja");
+  return await TextTokenizer.load({
+    tokenizer,
+    ...(config && { config }),
+    ...(specialTokens && { specialTokens }),
+    ...(chatTemplate && { chatTemplate }),
+  });
+}
+
 /**
  * Ids that end answers: those of the files, and the tokenizer's.
  * Source: vLLM, `SamplingParams.update_from_generation_config`.
  */
-function eosIdsOf(
+function lastIdsOf(
   { eosIds }: TextSettings,
-  tokenizer: TextTokenizer,
+  tokenizer: TextTokenizer | undefined,
 ): readonly number[] | undefined {
-  const own = tokenizer.specialId("eos_token");
-  return eosIds && own !== undefined ? [...new Set([...eosIds, own])] : eosIds;
+  const own = tokenizer?.specialId("eos_token");
+  return own === undefined ? eosIds : [...new Set([...eosIds ?? [], own])];
 }
 
 /** What sentence-transformers and transformers have beside a model. */

@@ -27,8 +27,10 @@ gpt({
 function writeDecoder(
   folder: TestFolder,
   name: string,
-  { options, generation, architecture = "GPT2LMHeadModel", ...settings }: {
+  { options, generation, architecture = "GPT2LMHeadModel", end, ...settings }: {
     readonly options?: object;
+    /** What the tokenizer ends texts with. */
+    readonly end?: string;
     readonly generation?: object;
     /** null: no file says it. */
     readonly architecture?: string | null;
@@ -48,6 +50,9 @@ function writeDecoder(
       vocab: Object.fromEntries(WORDS.map((word, id) => [word, id])),
     },
   });
+  if (end !== undefined) {
+    folder.write(`${name}/tokenizer_config.json`, { eos_token: end });
+  }
   folder.write(`${name}/shoal.json`, {
     model: { name: "gpt", options: { ...OPTIONS, ...options } },
     ...settings,
@@ -174,7 +179,11 @@ Deno.test("a folder's gpt ends with the id that its files or settings name, rath
   const last = WORDS.length - 1;
   await withFolder((folder) => {
     writeDecoder(folder, "open", { options });
+    writeDecoder(folder, "tokens", { options, end: "g" });
     writeDecoder(folder, "said", { options, generation: { eos_token_id } });
+    writeDecoder(folder, "both", {
+      ...{ options, generation: { eos_token_id }, end: "d" },
+    });
     writeDecoder(folder, "set", {
       ...{ options, generation: { eos_token_id }, text: { eos_ids: [9] } },
     });
@@ -190,7 +199,7 @@ Deno.test("a folder's gpt ends with the id that its files or settings name, rath
     ]);
     assert.deepEqual(Object.fromEntries(ends), {
       ...{ open: [last], said: eos_token_id, set: [9], rows: [last] },
-      endless: [],
+      ...{ tokens: [6], both: [...eos_token_id, 3], endless: [] },
     });
     // The last one comes soon, and ends nothing.
     const likely = { [last]: 2 };
@@ -201,6 +210,11 @@ Deno.test("a folder's gpt ends with the id that its files or settings name, rath
       await answered(open, "said", { temperature: 1, logit_bias: likely }),
       whole.slice(0, end).join(" "),
     );
+    // Before there are so many tokens none of them comes, whoever names it.
+    const soon = { temperature: 0, logit_bias: { 3: 100 } };
+    assert.equal(await answered(open, "both", soon), "");
+    const later = await answered(open, "both", { ...soon, min_tokens: 2 });
+    assert.match(later, /^[^d] [^d]$/);
   });
 });
 
