@@ -13,18 +13,24 @@ export interface FolderText extends TextSettings {
   readonly lastIds?: readonly number[] | undefined;
 }
 
-/** Of a file's decoder. */
+/**
+ * Of a file's decoder.
+ * @param isText whether a tokenizer is beside it
+ */
 export function decoderOptions(
-  { decoder = {}, text: given }: ModelSettings,
+  settings: ModelSettings,
   text: FolderText,
+  isText: boolean,
 ): DecoderOptions {
+  const { decoder = {}, text: given } = settings;
   const { positions_max, steps_max, ...named } = decoder;
+  const answers = text.kind === "decoder" || doesAnswer(settings, text, isText);
   const stop = given?.eos_ids ?? text.eosIds;
   const positionsMax = positions_max ?? text.tokensMax;
   return {
     ...(stop && { stop }),
     ...(positionsMax !== undefined && { positionsMax }),
-    ...tokenOptions(text, text.kind === "decoder", decoder.sample),
+    ...tokenOptions(text, answers, decoder.sample),
     ...named,
     ...(steps_max !== undefined && { stepsMax: steps_max }),
   };
@@ -35,17 +41,26 @@ export function decoderOptions(
  * @param isText whether a tokenizer is beside it
  */
 export function builtOptions(
-  { kind, model, text: given }: ModelSettings,
+  settings: ModelSettings,
   text: FolderText,
   isText: boolean,
 ): Pick<GptOptions, "sample" | "penalties" | "banned" | "eos"> {
-  // What it is says that it generates, unless something else is said.
-  const answers = isText && (kind ?? text.kind ?? "decoder") === "decoder";
+  const { model, text: given } = settings;
+  const answers = doesAnswer(settings, text, isText);
   const eos = given?.eos_ids ?? text.lastIds;
   return {
     ...tokenOptions(text, answers, model?.options["sample"]),
     ...(answers && eos !== undefined && { eos }),
   };
+}
+
+/** Whether a decoder serves text: what it is says that it generates, unless something else is said. */
+function doesAnswer(
+  { kind }: ModelSettings,
+  text: FolderText,
+  isText: boolean,
+): boolean {
+  return isText && (kind ?? text.kind ?? "decoder") === "decoder";
 }
 
 /**

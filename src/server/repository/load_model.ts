@@ -440,7 +440,7 @@ async function onnxFile(
     ...(constants && { constants: new Map(Object.entries(constants)) }),
   };
   if (isDecoder) {
-    const decoder = decoderOptions(settings, text);
+    const decoder = decoderOptions(settings, text, isText);
     return servedDecoder(decoderModel(file, { ...given, decoder }), served);
   }
   const isGiven = sizes ?? sizesMax ?? shapes;

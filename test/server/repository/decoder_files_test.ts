@@ -17,7 +17,8 @@ function writeDecoder(
   folder: TestFolder,
   name: string,
   files: {
-    readonly config?: object;
+    /** null: there is none. */
+    readonly config?: object | null;
     readonly generation?: object;
     readonly tokenizer?: object;
     readonly settings?: object;
@@ -33,10 +34,12 @@ function writeDecoder(
       vocab: Object.fromEntries(WORDS.map((word, id) => [word, id])),
     },
   });
-  folder.write(`${name}/config.json`, {
-    ...{ architectures: ["TinyForCausalLM"], max_position_embeddings: 40 },
-    ...config,
-  });
+  if (config !== null) {
+    folder.write(`${name}/config.json`, {
+      ...{ architectures: ["TinyForCausalLM"], max_position_embeddings: 40 },
+      ...config,
+    });
+  }
   if (generation) folder.write(`${name}/generation_config.json`, generation);
   if (tokenizer) folder.write(`${name}/tokenizer_config.json`, tokenizer);
   if (settings) folder.write(`${name}/shoal.json`, settings);
@@ -106,6 +109,11 @@ Deno.test("answers are drawn as a folder's generation_config.json says, unless i
   await withFolder((folder) => {
     writeDecoder(folder, "plain");
     writeDecoder(folder, "drawn", { generation: drawn });
+    // A decoder by its settings.
+    writeDecoder(folder, "set", {
+      ...{ config: null, generation: { ...drawn, repetition_penalty: 4 } },
+      settings: { decoder: { positions_max: 40 } },
+    });
     writeDecoder(folder, "silent", { generation: { temperature: 2 } });
     writeDecoder(folder, "unsaid", {
       generation: { do_sample: true, temperature: null, top_k: -1 },
@@ -135,6 +143,10 @@ Deno.test("answers are drawn as a folder's generation_config.json says, unless i
       ["drawn", { temperature: 1 }, { temperature: 1, ...limits }],
       ["drawn", { top_k: -1, top_p: 1 }, { temperature: 2 }],
       ["drawn", { top_k: 0 }, { temperature: 2, top_p: 0.9 }],
+      [
+        ...["set", {}] as const,
+        { temperature: 2, ...limits, repetition_penalty: 4 },
+      ],
       ["silent", {}, { temperature: 2 }],
       ["unsaid", {}, { temperature: 1 }],
       ["greedy", {}, { temperature: 0 }],
