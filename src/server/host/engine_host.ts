@@ -257,6 +257,21 @@ export class EngineHost {
   }
 
   /**
+   * Tells of a request that is not run, since what it asks for could not be opened, as of one refused. @throws `why`
+   * @internal
+   */
+  async refuse(
+    served: ServedModel,
+    input: unknown,
+    options: HostRunOptions,
+    why: unknown,
+  ): Promise<never> {
+    return await this.#through<never>(served, input, options, () => {
+      throw why;
+    });
+  }
+
+  /**
    * Opens a stream, which outlives the engine that it begins in: when models change, it goes on in the next one.
    * @throws as `ServingEngine.open`, and UnavailableError
    */

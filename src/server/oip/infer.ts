@@ -17,7 +17,12 @@ import {
   readInferRequest,
 } from "./request.ts";
 import { rawRequest } from "./raw_request.ts";
-import { sequenceFlags, Sequences, type TakenSequence } from "./sequences.ts";
+import {
+  type SequenceFlags,
+  sequenceFlags,
+  Sequences,
+  type TakenSequence,
+} from "./sequences.ts";
 import {
   type ChosenOutput,
   chosenOutputs,
@@ -97,10 +102,8 @@ export async function inferTensors(
   const options = runOptions(context, request.parameters, leftMs);
   // A stream is opened, or ended, before its frame is admitted.
   if (served.kind === "stream") host.checkKey(context.key, served);
-  const { outputs } = flags
-    ? await push(sequences.take(served, flags), input, options)
-    : served.kind === "stream"
-    ? await push(ofOneFrame(host, served), input, options)
+  const { outputs } = served.kind === "stream"
+    ? await runFrame(host, served, flags, input, options)
     : await host.run(served, input, options);
   return { served, chosen, tensors: served.toTensors(outputs) };
 }
@@ -138,11 +141,24 @@ export async function* inferSteps(
   }
 }
 
-async function push(
-  { session, leave }: TakenSequence,
+/** A request to a model of streams: a frame of a sequence, or of a stream of its own. */
+async function runFrame(
+  host: EngineHost,
+  served: ServedModel,
+  flags: SequenceFlags | undefined,
   input: unknown,
   options: HostRunOptions,
 ): Promise<RunResult> {
+  let taken: TakenSequence;
+  try {
+    taken = flags
+      ? Sequences.of(host).take(served, flags)
+      : ofOneFrame(host, served);
+  } catch (error) {
+    // It is a request like others, for figures too, though no stream was there to push it to.
+    return await host.refuse(served, input, options, error);
+  }
+  const { session, leave } = taken;
   let isDone = false;
   try {
     const result = await session.push(input as Frame, options);

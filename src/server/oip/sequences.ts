@@ -6,6 +6,7 @@ import { describe, shorten } from "../../base/describe.ts";
 import { timerMs } from "../../engine/wall/patience.ts";
 import type { EngineHost } from "../host/engine_host.ts";
 import { OverloadedError } from "../host/errors.ts";
+import { checkTakesRequests, takesRequests } from "../host/host_state.ts";
 import type { HostSession } from "../host/host_session.ts";
 import type { ServedModel } from "../host/served_model.ts";
 import { HttpError } from "../http/http_error.ts";
@@ -119,7 +120,8 @@ export class Sequences {
   /**
    * The model that answers a request of a sequence: the one that it began with, whatever is loaded; of its first request,
    * what the name means now.
-   * @throws NotFoundError; HttpError 400 when it has not begun, or was ended
+   * @throws NotFoundError; HttpError 400 when it has not begun, or was ended by anything but the server's own end: then
+   * `take` throws, or its session does
    */
   servedOf(
     name: string,
@@ -130,7 +132,9 @@ export class Sequences {
     const sequence = this.#open.get(name)?.get(id);
     if (sequence === undefined || sequence.session.closed) {
       // It may be that there is no such model.
-      this.host.find(name, version);
+      const served = this.host.find(name, version);
+      // All sequences are closed then: it is not its client who is wrong.
+      if (!takesRequests(this.host.state)) return served;
       throw new HttpError(
         400,
         `Sequence "${
@@ -154,7 +158,7 @@ export class Sequences {
    * The stream of a request, which its first one opens. One that begins again ends what was before, computed or not. A
    * first one that is not computed has opened nothing, a last one has ended nothing, where there is room for its sequence
    * still: either may be sent again.
-   * @throws OverloadedError when there are too many
+   * @throws OverloadedError when there are too many, UnavailableError when the server ends
    */
   take(
     served: ServedModel,
@@ -194,6 +198,7 @@ export class Sequences {
     id: string,
     among: Map<string, Sequence>,
   ): Sequence {
+    checkTakesRequests(this.host.state);
     const { max } = limitsOf(served);
     if (among.size >= max) {
       throw new OverloadedError(

@@ -1,16 +1,20 @@
 /** Sequences over HTTP: frames of streams, whose states stay in the server. */
 import assert from "node:assert/strict";
+import { QueueFullError } from "../../../src/engine/core/errors.ts";
 import { lstmStream } from "../../../src/models/rnn_stream.ts";
 import { CostAdmission } from "../../../src/server/admission/cost_admission.ts";
 import type { Admission } from "../../../src/server/host/admission.ts";
 import { OverloadedError } from "../../../src/server/host/errors.ts";
+import type { HostSession } from "../../../src/server/host/host_session.ts";
 import { KeyRing, keySha256 } from "../../../src/server/keys/key_ring.ts";
 import { KeyedAdmission } from "../../../src/server/keys/keyed_admission.ts";
+import { Monitor } from "../../../src/server/monitor.ts";
 import { servedStream } from "../../../src/server/models/served_stream.ts";
 import { servedTokens } from "../../../src/server/models/served_tokens.ts";
 import { lstm } from "../../../src/models/lstm.ts";
 import { Sequences } from "../../../src/server/oip/sequences.ts";
 import { seededWeights } from "../../../src/tensor/weights.ts";
+import { samples } from "../observe/samples.ts";
 import { withLongTimers } from "../long_timers.ts";
 import { answerOf, requestOf } from "./client.ts";
 import { type Ask, withServer } from "./served.ts";
@@ -202,6 +206,50 @@ Deno.test("only so many sequences of a model are open", async () => {
     assert.equal(other.status, 200);
     assert.equal(Sequences.of(host).size, 3);
   });
+});
+
+Deno.test("a request that no stream can be opened for is counted as refused, once, and a sequence's when the server ends", async () => {
+  const config = {
+    sequence_batching: { oldest: { max_candidate_sequences: 1 } },
+  };
+  const monitor = new Monitor();
+  // Room for few streams.
+  const engine = { workers: 0, warmUp: false, slotBytes: 1024 };
+  const host = { observers: monitor.observers, engine };
+  await withServer([gestures("1", config)], async (ask, host) => {
+    const counted = async () => {
+      const text = await (await ask("/metrics")).text();
+      const all = samples(text, "shoal_requests_refused_total");
+      const waiting = samples(text, "shoal_requests_waiting");
+      assert(Object.values(waiting).every((count) => count === 0));
+      return Object.entries(all).map(([labels, count]) => [
+        /reason="(.*)"/.exec(labels)![1],
+        count,
+      ]);
+    };
+    const asked = async (sequence_id: number, parameters: object = {}) => {
+      const { status } = await ask1(ask, 0, { sequence_id, ...parameters });
+      return status;
+    };
+    const start = { sequence_start: true };
+    assert.equal(await asked(1, start), 200);
+    assert.deepEqual(await counted(), []);
+    // One more than may be open; and one of no sequence, for whose stream there is no room.
+    assert.equal(await asked(2, start), 503);
+    const held: HostSession[] = [];
+    assert.throws(() => {
+      for (;;) held.push(host.open(host.find("gestures")));
+    }, QueueFullError);
+    assert.equal(await asked(0), 503);
+    assert.deepEqual(await counted(), [["full", 2]]);
+    assert.equal(host.statistics.of(host.find("gestures")).fail.count, 2);
+    await host.close();
+    // It is open as its client knows, who is to go on elsewhere.
+    assert.equal(await asked(1), 503);
+    assert.equal(await asked(3, start), 503);
+    assert.equal(await asked(0), 503);
+    assert.deepEqual(await counted(), [["full", 2], ["unavailable", 3]]);
+  }, { monitor, host });
 });
 
 Deno.test("an idle sequence is ended, and makes room", async () => {
