@@ -146,6 +146,18 @@ const ONLY_IN: readonly { what: RegExp; files: readonly string[] }[] = [
     files: [],
   },
   {
+    // Squares and whole powers of two are exact everywhere; other powers are `Math.pow` by another name.
+    what: /(?<!\b2n? )\*\*(?! 2\b(?!\.))|\b2 \*\* \([^)]*\//,
+    files: [
+      "src/base/elementary/power.ts",
+      "src/npu/chart/layer_chart.ts",
+      "src/npu/chart/roofline.ts",
+      "src/policy/common/exec_time.ts",
+      "src/server/page/page_script.ts",
+    ],
+  },
+  { what: /\bMath\.log2\b/, files: ["src/server/page/page_script.ts"] },
+  {
     what: /\bMath\.log10\b/,
     files: [
       "src/npu/chart/layer_chart.ts",

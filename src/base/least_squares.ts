@@ -7,6 +7,7 @@
  * Source: Ljung, "System Identification" (1999), section 11.2 (exponential forgetting); Hoerl and Kennard, "Ridge
  * regression" (1970).
  */
+import { power } from "./elementary/power.ts";
 
 /** Observations that the assumption is worth. */
 const RIDGE = 0.002;
@@ -63,7 +64,7 @@ export class LeastSquares {
     this.#seenNs = nowNs;
     const keep = this.#weight === 0
       ? 0
-      : this.kept * 2 ** (-elapsedNs / HALF_LIFE_NS);
+      : this.kept * power(2, -elapsedNs / HALF_LIFE_NS);
     this.#weight = keep * this.#weight + 1;
     for (let i = 0; i < this.#size; i++) {
       for (let j = 0; j < this.#size; j++) {

@@ -6,6 +6,7 @@ import {
   titanRtxInterference,
 } from "../cost/published.ts";
 import { coRunNs } from "../cost/shared_capacity.ts";
+import { log2 } from "../base/elementary/logarithm.ts";
 import { defineCell, f32 } from "../graph/cell_builder.ts";
 import {
   engineConfiguration,
@@ -92,7 +93,7 @@ export function ebird(args: string[]): Promise<number> {
       })),
       interference,
     );
-  const sizes = Math.floor(Math.log2(Math.max(...totals))) + 1;
+  const sizes = Math.floor(log2(Math.max(...totals))) + 1;
   const configurations = searchConfigurations({
     totals,
     sizes,

@@ -6,6 +6,7 @@ import {
   ofType,
 } from "../base/checked_options.ts";
 import { checkCurve, type CurvePoints, onCurve } from "../base/curve.ts";
+import { power } from "../base/elementary/power.ts";
 import { msToNs, NS_PER_US } from "../base/units.ts";
 import type { SharedCost } from "./shared_cost.ts";
 
@@ -85,7 +86,7 @@ function table(
  * ```
  */
 export function titanRtxInterference(batches: number): number {
-  return 1 + 0.0204 * Math.max(0, batches - 1) ** 1.417;
+  return 1 + 0.0204 * power(Math.max(0, batches - 1), 1.417);
 }
 
 /** Options of `sharedTable`. */

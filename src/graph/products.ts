@@ -1,4 +1,5 @@
 /** Multiply-accumulates that operators take: how much work a cell is. */
+import { log2 } from "../base/elementary/logarithm.ts";
 import { elementCount } from "../tensor/tensor.ts";
 import type { Operator } from "./operator.ts";
 import { axesOf, lastAxis, rowsOf } from "./row_layout.ts";
@@ -18,9 +19,9 @@ export function productsOf(operator: Operator): number {
     case "MatMul":
       return y.width * lastAxis(x);
     case "RFFT":
-      return x.width * Math.log2(lastAxis(x));
+      return x.width * log2(lastAxis(x));
     case "IRFFT":
-      return y.width * Math.log2(lastAxis(y));
+      return y.width * log2(lastAxis(y));
     case "Conv": {
       const { outHeight, outWidth } = operator.shape;
       return outHeight * outWidth * elementCount(operator.weight.shape);

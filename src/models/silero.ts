@@ -2,6 +2,7 @@
  * Silero's voice activity detector (snakers4/silero-vad, version 5), as its authors run it (utils_vad.py, OnnxWrapper):
  * 512 new samples at 16 kHz and the 64 before them are a window, of which a state goes on to the next.
  */
+import { log2 } from "../base/elementary/logarithm.ts";
 import { defineCell, f32 } from "../graph/cell_builder.ts";
 import { sameLayout } from "../graph/row_layout.ts";
 import type { StreamModel } from "../graph/stream_model.ts";
@@ -53,7 +54,7 @@ export function silero(
     );
   }
   // The new samples are a power of two, and most of the window.
-  const hop = 2 ** Math.floor(Math.log2(input.width - 1));
+  const hop = 2 ** Math.floor(log2(input.width - 1));
   const context = f32(input.width - hop);
   const { name: _, ...stateRow } = state;
   const cell = defineCell({

@@ -2,6 +2,7 @@
  * Normalisations. Means and variances in f64, first the mean, then squares of what differs from it, elements in
  * row-major order; results are rounded once.
  */
+import { power } from "../base/elementary/power.ts";
 import { describeShape } from "../base/describe.ts";
 import { elementCount } from "../tensor/tensor.ts";
 import type { PlainTensor } from "../tensor/plain_tensor.ts";
@@ -285,7 +286,7 @@ const LpNormalization: PlainOperator = {
     const result = outputOf("float32", x.dims);
     for (const start of starts) {
       let sum = 0;
-      for (const step of steps) sum += Math.abs(x.data[start + step]) ** p;
+      for (const step of steps) sum += power(Math.abs(x.data[start + step]), p);
       const norm = p === 1 ? sum : Math.sqrt(sum);
       for (const step of steps) {
         result.data[start + step] = norm === 0
@@ -319,10 +320,10 @@ const LRN: PlainOperator = {
         let squares = 0;
         const last = Math.min(steps.length, c - before + size);
         for (let i = Math.max(0, c - before); i < last; i++) {
-          squares += x.data[start + steps[i]] ** 2;
+          squares += power(x.data[start + steps[i]], 2);
         }
         result.data[start + step] = x.data[start + step] /
-          (bias + alpha / size * squares) ** beta;
+          power(bias + alpha / size * squares, beta);
       });
     }
     return [result];

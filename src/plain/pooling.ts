@@ -1,4 +1,5 @@
 /** Pooling over any number of spatial axes; sums in f64 in row-major order of the window, rounded once. */
+import { power } from "../base/elementary/power.ts";
 import { elementCount } from "../tensor/tensor.ts";
 import {
   isBig,
@@ -118,8 +119,8 @@ const LpPool: PlainOperator = {
       pooled(
         x,
         poolWindows(x, attributes),
-        (element) => Math.abs(element) ** p,
-        (sum) => sum ** (1 / p),
+        (element) => power(Math.abs(element), p),
+        (sum) => power(sum, 1 / p),
       ),
     ];
   },
@@ -264,6 +265,9 @@ export const POOLINGS: Readonly<Record<string, PlainOperator>> = {
   ),
   GlobalLpPool: global([2, 22], (lane, attributes) => {
     const p = int(attributes, "p", 2);
-    return lane.reduce((a, b) => a + Math.abs(b) ** p, 0) ** (1 / p);
+    return power(
+      lane.reduce((a, b) => a + power(Math.abs(b), p), 0),
+      1 / p,
+    );
   }),
 };

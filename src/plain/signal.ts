@@ -3,6 +3,7 @@
  * signal, with a table of sines: n^2 for n elements.
  */
 import { log10 } from "../base/elementary/logarithm.ts";
+import { power } from "../base/elementary/power.ts";
 import { cos, sin } from "../base/elementary/trigonometric.ts";
 import { describeShape } from "../base/describe.ts";
 import { elementCount } from "../tensor/tensor.ts";
@@ -197,7 +198,7 @@ const MelWeightMatrix: PlainOperator = {
     const mel = (hertz: number) => 2595 * log10(1 + hertz / 700);
     const step = (mel(high) - mel(low)) / (bins + 2);
     const edges = Array.from({ length: bins + 2 }, (_, i) => {
-      const hertz = 700 * (10 ** ((i * step + mel(low)) / 2595) - 1);
+      const hertz = 700 * (power(10, (i * step + mel(low)) / 2595) - 1);
       return Math.floor((size + 1) * hertz / rate);
     });
     if (!edges.every((edge) => edge >= 0 && edge <= rows)) {

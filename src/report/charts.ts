@@ -1,4 +1,5 @@
 /** The charts of a model, from its points. */
+import { log2 } from "../base/elementary/logarithm.ts";
 import { nsToMs } from "../base/units.ts";
 import { type BenchPoint, loadsOf, type ModelResult } from "./bench_result.ts";
 import {
@@ -91,7 +92,7 @@ export function batchCharts(model: ModelResult, styles: Styles): Chart[] {
       metrics.batch.histogram.map(([rows]) => rows)
     ),
   );
-  const bins = Math.ceil(Math.log2(largest)) + 1;
+  const bins = Math.ceil(log2(largest)) + 1;
   return loadsOf(model).map((load) => {
     const points = model.points.filter(({ loadName }) => loadName === load);
     return {
@@ -155,7 +156,7 @@ function rowShares(
   const all = histogram.reduce((sum, [rows, tasks]) => sum + rows * tasks, 0);
   for (const [rows, tasks] of histogram) {
     if (rows > 0) {
-      shares[Math.ceil(Math.log2(rows))] += 100 * rows * tasks / all;
+      shares[Math.ceil(log2(rows))] += 100 * rows * tasks / all;
     }
   }
   return shares;

@@ -3,6 +3,7 @@
  * nanoseconds, ascending, and those of one seed at two rates are the same pattern at two scales.
  */
 import { describe } from "../base/describe.ts";
+import { power } from "../base/elementary/power.ts";
 import { knownOptions } from "../base/options.ts";
 import type { Prng } from "../base/prng.ts";
 import { NS_PER_S, secondsToNs } from "../base/units.ts";
@@ -223,7 +224,7 @@ export function stepping(options: SteppingOptions): Arrivals {
   } else {
     const start = checkPositive("startRatePerS", startRatePerS);
     const by = checkPositive("factor", factor);
-    rateOf = (step) => start * by ** step;
+    rateOf = (step) => start * power(by, step);
   }
   return {
     name: `stepping from ${rateOf(0)}/s every ${every}`,

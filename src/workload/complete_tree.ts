@@ -1,4 +1,5 @@
 import { describe } from "../base/describe.ts";
+import { log2 } from "../base/elementary/logarithm.ts";
 import type { ParseTree } from "../graph/parse_tree.ts";
 
 /** A complete binary tree; the shape of Cellular Batching's Fig. 15 with 16 leaves. */
@@ -8,7 +9,7 @@ export function completeTree(
 ): ParseTree {
   if (
     !(Number.isInteger(leaves) && leaves >= 1 &&
-      Number.isInteger(Math.log2(leaves)))
+      Number.isInteger(log2(leaves)))
   ) {
     throw new RangeError(
       `A complete binary tree has 1, 2, 4, 8, ... leaves, got ${

@@ -13,7 +13,12 @@ import {
   asin,
   atan,
 } from "../../src/base/elementary/inverse_trigonometric.ts";
-import { log, log10, log1p } from "../../src/base/elementary/logarithm.ts";
+import {
+  log,
+  log10,
+  log1p,
+  log2,
+} from "../../src/base/elementary/logarithm.ts";
 import { power } from "../../src/base/elementary/power.ts";
 import { cos, sin, tan } from "../../src/base/elementary/trigonometric.ts";
 import { fnv1a } from "../../src/base/hash.ts";
@@ -27,6 +32,7 @@ export const FUNCTIONS: Readonly<Record<string, readonly [OfOne, OfOne]>> = {
   expm1: [expm1, Math.expm1],
   log: [log, Math.log],
   log1p: [log1p, Math.log1p],
+  log2: [log2, Math.log2],
   log10: [log10, Math.log10],
   sin: [sin, Math.sin],
   cos: [cos, Math.cos],

@@ -53,6 +53,13 @@ export function log1p(x: number): number {
   return log(whole) * (x / (whole - 1));
 }
 
+/** The logarithm to base 2: of a power of two its exponent. */
+export function log2(x: number): number {
+  if (!(x > 0 && x < Infinity)) return log(x);
+  const { k, m } = split(x);
+  return k + log(m) * Math.LOG2E;
+}
+
 /** The logarithm to base 10. */
 export function log10(x: number): number {
   return log(x) * Math.LOG10E;

@@ -1,3 +1,4 @@
+import { exponentOf, powerOfTwo } from "../../base/elementary/powers_of_two.ts";
 import { QueueFullError } from "../core/errors.ts";
 
 /** Bytes of the smallest size class; classes grow by eighths of a power of two. */
@@ -111,6 +112,6 @@ export class SlotPool {
 /** The smallest class that holds `bytes`: a power of two times 8/8 to 15/8. */
 function sizeClass(bytes: number): number {
   if (bytes <= SMALLEST) return SMALLEST;
-  const step = 2 ** Math.floor(Math.log2(bytes)) / 8;
+  const step = powerOfTwo(exponentOf(bytes)) / 8;
   return Math.ceil(bytes / step) * step;
 }

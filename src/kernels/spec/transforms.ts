@@ -1,4 +1,5 @@
 /** Fourier transforms of rows. */
+import { log2 } from "../../base/elementary/logarithm.ts";
 import { FFT_LENGTHS, isFftLength } from "../../base/fft_lengths.ts";
 import { packedFftFloats } from "../pack/pack_fft.ts";
 import {
@@ -33,7 +34,7 @@ const transform = (from: Count, to: Count): CutKernel => ({
   relation: ({ n }) =>
     isFftLength(n) ? undefined : `n is ${n}, which is no power of two`,
   cuts: [byRows()],
-  nanoseconds: ({ m, n }) => 5 * m * n * Math.log2(n) / FLOPS_PER_NS,
+  nanoseconds: ({ m, n }) => 5 * m * n * log2(n) / FLOPS_PER_NS,
   practice: { n: 64 },
 });
 

@@ -1,3 +1,4 @@
+import { log2 } from "../../base/elementary/logarithm.ts";
 import type { Operator, SignalOperator } from "../../graph/operator.ts";
 import { lastAxis } from "../../graph/row_layout.ts";
 import { PASSES } from "../layers.ts";
@@ -15,7 +16,7 @@ const transform = (
 ): LayerSpec[] => {
   const [real, spectrum] = op === "RFFT" ? [x, y] : [y, x];
   const n = 2 * (lastAxis(spectrum) - 1);
-  const passes = Math.ceil(2.5 * Math.log2(n)) * PASSES.add;
+  const passes = Math.ceil(2.5 * log2(n)) * PASSES.add;
   return [
     vectorLayer(name, [{ name: op, elements: rows * real.width, passes }]),
   ];

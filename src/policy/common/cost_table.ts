@@ -3,6 +3,8 @@
  * seen over that, by cell and by the power of two that the rows reach; and how much workers slow each other down: by
  * how many are busy, in the mean, and by the share of the device that a pass takes.
  */
+import { log2, split } from "../../base/elementary/logarithm.ts";
+import { powerOfTwo } from "../../base/elementary/powers_of_two.ts";
 import { MovingMean } from "../../base/moving_mean.ts";
 import { mean } from "../../base/statistics.ts";
 import { type Extent, hasExtents } from "../../graph/cache.ts";
@@ -18,6 +20,9 @@ const NEWEST_VARYING = 0.02;
 const NEWEST_SHARE = 0.05;
 /** What takes so many times as long as alone is slowed down by others; less is noise. */
 export const SLOWED = 1.02;
+/** Logarithms of rows to base 2: decisions ask for many. */
+const LOGARITHMS = Float64Array.from({ length: 1025 }, (_, i) => log2(i));
+const log2OfRows = (rows: number) => LOGARITHMS[rows] ?? log2(rows);
 
 /** What counts of a task: how much there is of each of its rows, and whether it was computed. */
 export type RanTask =
@@ -80,7 +85,7 @@ export class CostTable {
       : undefined;
     const expectedNs = this.#expectedNs(cell, rows, extent);
     if (!(expectedNs > 0)) return NaN;
-    const at = Math.round(Math.log2(rows));
+    const at = split(rows).k;
     const seen = this.#seen.get(cell) ?? [];
     const isKnown = this.isProfiled || seen[at] !== undefined;
     const aloneNs = isKnown ? this.ns(cell, rows, extent) : 0;
@@ -114,7 +119,7 @@ export class CostTable {
   share({ model, rows, all }: Pick<RanPass, "model" | "rows" | "all">): number {
     if (rows === 0) return 0;
     const seen = this.#shares.get(model) ?? [];
-    const at = Math.round(Math.log2(rows));
+    const at = split(rows).k;
     for (let far = 0; far < seen.length + at; far++) {
       const nearest = seen[at - far] ?? seen[at + far];
       if (nearest) return nearest.value;
@@ -147,7 +152,7 @@ export class CostTable {
     const share = known * Math.max(1, times) / Math.max(least, known + beside);
     const seen = this.#shares.get(model) ?? [];
     this.#shares.set(model, seen);
-    const at = Math.round(Math.log2(rows));
+    const at = split(rows).k;
     seen[at] ??= new MovingMean(NEWEST_SHARE, known, 1);
     seen[at].add(Math.min(1, share));
   }
@@ -161,7 +166,7 @@ export class CostTable {
     const expectedNs = this.#expectedNs(cell, rows, extent);
     const seen = this.#seen.get(cell);
     if (!seen) return this.isProfiled ? expectedNs : 0;
-    const at = Math.log2(rows);
+    const at = log2OfRows(rows);
     let [below, above] = [Math.floor(at), Math.max(0, Math.ceil(at))];
     while (below >= 0 && !seen[below]) below--;
     while (above < seen.length && !seen[above]) above++;
@@ -170,9 +175,11 @@ export class CostTable {
     const share = above > below && below >= 0
       ? (at - below) / (above - below)
       : 0;
-    const beyond = this.isProfiled ? 0 : Math.max(0, at - seen.length + 1);
+    const beyond = this.isProfiled
+      ? 1
+      : Math.max(1, rows / powerOfTwo(seen.length - 1));
     return expectedNs * (from.value + share * (to.value - from.value)) /
-      2 ** beyond;
+      beyond;
   };
 
   /** What so many rows on average take, ns: linear between whole numbers of rows. */

@@ -10,6 +10,7 @@
  * configuration, so that whatever is left is drained.
  */
 import { describe } from "../../base/describe.ts";
+import { log2 } from "../../base/elementary/logarithm.ts";
 import { elasticEngine } from "./elastic_engine.ts";
 import { RES152_CONFIGURATIONS, withDefaults } from "./offline.ts";
 import type { WorkerCounts } from "./idle_workers.ts";
@@ -128,7 +129,7 @@ export function eEbirdLimited(
 ): Required<Pick<EEbirdOptions, "configurations" | "maxInf">> {
   const configurations: Record<number, number[]> = {};
   for (let total = 1; total <= batchSizeMax; total *= 2) {
-    const counts = new Array<number>(Math.log2(total) + 1).fill(0);
+    const counts = new Array<number>(log2(total) + 1).fill(0);
     if (total < 4) counts[counts.length - 1] = 1;
     else {
       counts[counts.length - 2] = 1;

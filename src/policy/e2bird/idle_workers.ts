@@ -5,6 +5,7 @@
  * found in O(1), and a new configuration looks at every size once.
  */
 import { describe } from "../../base/describe.ts";
+import { log2 } from "../../base/elementary/logarithm.ts";
 
 /** Workers by size: entry n counts those of size 2^n (E2bird, Eq. 6). */
 export type WorkerCounts = readonly number[];
@@ -24,7 +25,7 @@ export function workerCounts(
 ): number[] {
   const counts: number[] = [];
   for (const size of sizes) {
-    const n = typeof size === "number" ? Math.log2(size) : NaN;
+    const n = typeof size === "number" ? log2(size) : NaN;
     if (!Number.isInteger(n) || n < 0) {
       throw new RangeError(
         `Workers of policy "${policy}" have sizes 1, 2, 4, ...; got ${
@@ -62,20 +63,20 @@ export class IdleWorkers {
   /** Size of the largest idle worker of at most `most`; 0 when there is none. */
   largestIdle(most: number): number {
     if (most < 1) return 0;
-    const fitting = this.#idle & (2 ** (Math.floor(Math.log2(most)) + 1) - 1);
+    const fitting = this.#idle & (2 ** (Math.floor(log2(most)) + 1) - 1);
     return fitting === 0 ? 0 : 2 ** (31 - Math.clz32(fitting));
   }
 
   /** A worker of this size starts. */
   remove(size: number): void {
-    const n = Math.log2(size);
+    const n = log2(size);
     this.#busy[n] = (this.#busy[n] ?? 0) + 1;
     this.#look(n);
   }
 
   /** A worker of this size is idle again. */
   add(size: number): void {
-    const n = Math.log2(size);
+    const n = log2(size);
     this.#busy[n]--;
     this.#look(n);
   }

@@ -9,8 +9,8 @@ export const MUTANTS: MutantList = [
   {
     id: "auto_costs.pessimistic",
     file: COSTS,
-    from: "this.isProfiled ? 0 : Math.max(0, at - seen.length + 1);",
-    to: "0;",
+    from: "Math.max(1, rows / powerOfTwo(seen.length - 1));",
+    to: "1;",
     tests: COST_TESTS,
     why: "what was not seen is taken at its best, so that it is tried",
   },

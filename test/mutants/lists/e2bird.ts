@@ -110,8 +110,8 @@ export const MUTANTS: MutantList = [
   {
     id: "e2bird.fits-exactly",
     file: "src/policy/e2bird/idle_workers.ts",
-    from: "Math.floor(Math.log2(most))",
-    to: "Math.ceil(Math.log2(most))",
+    from: "Math.floor(log2(most))",
+    to: "Math.ceil(log2(most))",
     tests: [ROUNDS, POLICY],
     why: "Algorithm 1, line 6: a worker runs when R fills it, never padded",
   },

@@ -103,7 +103,7 @@ export const MUTANTS: MutantList = [
   {
     id: "operating.forgets-nothing",
     file: "src/base/least_squares.ts",
-    from: ": this.kept * 2 ** (-elapsedNs / HALF_LIFE_NS);",
+    from: ": this.kept * power(2, -elapsedNs / HALF_LIFE_NS);",
     to: ": 1;",
     tests: [
       ...ADMISSION,
