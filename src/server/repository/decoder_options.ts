@@ -47,7 +47,10 @@ export function builtOptions(
 ): Pick<GptOptions, "sample" | "penalties" | "banned" | "eos"> {
   const { model, text: given } = settings;
   const answers = doesAnswer(settings, text, isText);
-  const eos = given?.eos_ids ?? text.lastIds;
+  const { vocabulary = Infinity } = model?.options ?? {};
+  // A tokenizer may have more tokens than the model, which never come.
+  const eos = given?.eos_ids ??
+    text.lastIds?.filter((id) => id < Number(vocabulary));
   return {
     ...tokenOptions(text, answers, model?.options["sample"]),
     ...(answers && eos !== undefined && { eos }),

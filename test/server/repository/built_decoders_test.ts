@@ -184,6 +184,9 @@ Deno.test("a folder's gpt ends with the id that its files or settings name, rath
     writeDecoder(folder, "both", {
       ...{ options, generation: { eos_token_id }, end: "d" },
     });
+    writeDecoder(folder, "beyond", {
+      ...{ options, generation: { eos_token_id: [6, WORDS.length] } },
+    });
     writeDecoder(folder, "set", {
       ...{ options, generation: { eos_token_id }, text: { eos_ids: [9] } },
     });
@@ -199,7 +202,7 @@ Deno.test("a folder's gpt ends with the id that its files or settings name, rath
     ]);
     assert.deepEqual(Object.fromEntries(ends), {
       ...{ open: [last], said: eos_token_id, set: [9], rows: [last] },
-      ...{ tokens: [6], both: [...eos_token_id, 3], endless: [] },
+      ...{ tokens: [6], beyond: [6], both: [...eos_token_id, 3], endless: [] },
     });
     // The last one comes soon, and ends nothing.
     const likely = { [last]: 2 };
