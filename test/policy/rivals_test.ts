@@ -127,6 +127,17 @@ Deno.test("a batch within the objective lets the next be larger, one beyond it m
   );
 });
 
+Deno.test("AIMD: a deadline for starting says nothing of what a batch may take, one for finishing does", () => {
+  const told = (first: { deadlineNs: number } | { finishNs: number }) =>
+    run(
+      aimd({ slaNs: 1000 }),
+      [{ ...one(0), ...first }, one(20), one(20)],
+      constantCost(10),
+    ).slice(1);
+  assert.deepEqual(told({ deadlineNs: 5 }), ["20..30 w0 A:2,3"]);
+  assert.deepEqual(told({ finishNs: 5 }), ["20..30 w0 A:2", "30..40 w0 A:3"]);
+});
+
 Deno.test("AIMD: a batch may be as large as its options say", () => {
   const rows = 150_000;
   const batches = run(

@@ -9,7 +9,7 @@
 import type { Model } from "../../graph/model.ts";
 import { lockstep, paddingObstacle } from "../common/lockstep.ts";
 import { ModelQueues, takeOldest } from "../common/model_queues.ts";
-import { type SlaNs, targetOf } from "../common/target.ts";
+import { modelTarget, type SlaNs } from "../common/target.ts";
 import type { Launch } from "../launch.ts";
 import { knownOptions, nonNegative, positiveInteger } from "../options.ts";
 import {
@@ -76,7 +76,7 @@ export function aimd(options: AimdOptions = {}): Policy {
   }
   nonNegative(name, "windowNs", windowNs);
   positiveInteger(name, "batchSizeMax", batchSizeMax);
-  const targetNsOf = targetOf(name, options.slaNs);
+  const objectiveNsOf = modelTarget(name, options.slaNs);
   const queues = new ModelQueues();
   const sizes = new Map<Model, number>();
   const running = new Map<Launch, Running>();
@@ -122,9 +122,11 @@ export function aimd(options: AimdOptions = {}): Policy {
         running.set(launch, {
           model,
           startNs: view.nowNs,
+          // Deadlines for starting say nothing of what a batch may take.
           targetNs: requests.reduce(
-            (least, request) => Math.min(least, targetNsOf(request)),
-            Infinity,
+            (least, { arrivalNs, finishNs }) =>
+              Math.min(least, finishNs - arrivalNs),
+            objectiveNsOf(model),
           ),
           isFull: requests.length === size,
           isOver: false,

@@ -70,6 +70,14 @@ export const MUTANTS: MutantList = [
     why: "a batch that was not full says nothing of larger ones",
   },
   {
+    id: "rivals.batch-beyond-its-deadline",
+    file: file("aimd"),
+    from: "Math.min(least, finishNs - arrivalNs)",
+    to: "least",
+    tests: TESTS,
+    why: "a batch is to be over before a request of it has to be",
+  },
+  {
     id: "rivals.no-window",
     file: file("aimd"),
     from: "queue.size < size && view.nowNs < dueNs",
