@@ -54,6 +54,14 @@ export interface Server {
   close(): Promise<void>;
 }
 
+/** Whether it is an engine or a host, but of a class that another copy of the package has. */
+function isForeign(of: unknown): boolean {
+  return ["run", "open", "close"].every((method) =>
+    typeof (of as Record<string, unknown> | null | undefined)?.[method] ===
+      "function"
+  );
+}
+
 /**
  * Makes a server of an engine, or of a host of engines whose models come and go.
  * @throws TypeError or RangeError on what is neither, or an option that there is not, or that cannot be
@@ -91,7 +99,10 @@ export function createServer(
   if (!(host instanceof EngineHost)) {
     throw new TypeError(
       `A server is made of a ServingEngine or an EngineHost, got ${
-        describe(of)
+        isForeign(of)
+          ? "one of another copy of @shoal/core: engine and server have to come from the same " +
+            "(npm ls @shoal/core tells of two; a bundle has one of its own)"
+          : describe(of)
       }`,
     );
   }

@@ -1,6 +1,12 @@
 /** What a bundler leaves behind, or a page's policy does not allow, is missed with a word about it. */
 import assert from "node:assert/strict";
-import { cpSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { pathToFileURL } from "node:url";
 import { build, stop } from "esbuild";
 import { chooseBuild } from "../../src/kernels/module/features.ts";
@@ -9,6 +15,19 @@ import { ROOT, Stranger } from "./stranger.ts";
 
 /** The kernels that this engine takes. */
 const KERNELS = chooseBuild().file;
+
+/** Writes a file into the code, as some bundlers do; this one is none of the package's. */
+function inline(dist: string, file: string): void {
+  const url = `data:text/javascript,throw 1;${"/".repeat(100_000)}`;
+  for (const name of readdirSync(dist)) {
+    if (!name.endsWith(".js")) continue;
+    const text = readFileSync(`${dist}/${name}`, "utf8");
+    writeFileSync(
+      `${dist}/${name}`,
+      text.replaceAll(`new URL("./${file}"`, `new URL("${url}"`),
+    );
+  }
+}
 
 const CASES: Record<
   string,
@@ -30,6 +49,18 @@ const CASES: Record<
     workers: 1,
     message:
       /^A worker thread failed to start from .*\/worker\.js: [^]*README, "Bundlers"/,
+  },
+  "the kernels that a bundler has put into the code are others": {
+    damage: (dist) => inline(dist, KERNELS),
+    workers: 0,
+    message:
+      /^Cannot use data:text\/javascript,[^…]{9,99}…: it is no WebAssembly module; /,
+  },
+  "the worker that a bundler has put into the code fails": {
+    damage: (dist) => inline(dist, "worker.js"),
+    workers: 1,
+    message:
+      /^A worker thread failed to start from data:text\/javascript,[^…]{9,99}…: /,
   },
 };
 
@@ -75,6 +106,28 @@ for (const format of ["cjs", "iife"] as const) {
     );
   });
 }
+
+Deno.test("an engine in code without a place says that it needs one", async () => {
+  using stranger = new Stranger({
+    "main.js": ENGINE,
+    "run.mjs": `import { readFileSync } from "node:fs";
+await import("data:text/javascript," + encodeURIComponent(readFileSync("bundle.js", "utf8")));
+`,
+  });
+  cpSync(`${ROOT}build/dist`, stranger.path("dist"), { recursive: true });
+  await build({
+    entryPoints: [stranger.path("main.js")],
+    outfile: stranger.path("bundle.js"),
+    bundle: true,
+    format: "esm",
+    logLevel: "error",
+  }).finally(() => stop());
+  const { stdout } = stranger.run("node", "run.mjs");
+  assert.match(
+    stdout,
+    /^Cannot tell where shoal[.a-z]*\.wasm is: import\.meta\.url is data:[^…]{9,99}… here; .* file of its own; /,
+  );
+});
 
 Deno.test("an engine where no WebAssembly is compiled says so", async () => {
   using stranger = new Stranger({

@@ -2,6 +2,7 @@
  * The one adapter for what runtimes do differently: worker threads and files. Deno, Bun and browsers
  * have Web Workers; Node has `node:worker_threads`.
  */
+import { shorten } from "../../base/describe.ts";
 import { nodeModule } from "../../base/node_module.ts";
 import { shareMemory } from "../../kernels/module/fixed_memory.ts";
 
@@ -195,14 +196,14 @@ function startWebWorker(name: string): Worker {
 
 /** @param why what the runtime says; of a script that is not loaded browsers say nothing */
 function notStarted(why: string, options?: ErrorOptions): Error {
-  const { href, protocol } = workerUrl();
-  const pages = protocol === "file:"
+  const url = workerUrl();
+  const pages = url.protocol === "file:"
     ? ""
     : "; a page starts threads from its own origin alone, where its policy (worker-src) allows it, and " +
       "where the script itself is sent with Cross-Origin-Embedder-Policy, as the page is: " +
       "else ask for none (workers: 0)";
   return new Error(
-    `A worker thread failed to start from ${href}: ${
+    `A worker thread failed to start from ${nameOf(url, url.href)}: ${
       why || "it cannot be loaded"
     }; ${wayOut()}${pages}`,
     options,
@@ -303,21 +304,32 @@ export async function readKernels(build: KernelBuild): Promise<BufferSource> {
     return plain === undefined ? bytes : shareMemory(bytes);
   }
   throw new Error(
-    `Cannot use ${url.pathname}: it is no WebAssembly module; ${wayOut()}`,
+    `Cannot use ${nameOf(url)}: it is no WebAssembly module; ${wayOut()}`,
   );
 }
 
-/** @throws Error where code no longer knows where it is from, as in bundles that are no ES modules */
+/** @throws Error where code no longer knows where it is from, as in bundles that are no ES modules, or has no place */
 function kernelsUrl(file: KernelFile): URL {
   try {
     return KERNELS[file]();
   } catch (cause) {
+    const from = `${import.meta.url}`;
+    const cure = /^(blob|data):/.test(from)
+      ? "nothing lies beside code that comes from a blob: or data: URL, as workers do that bundlers inline: " +
+        "load it from a file of its own"
+      : `bundles of @shoal/core are to be ES modules (format "esm")`;
     throw new Error(
-      `Cannot tell where ${file}.wasm is: import.meta.url is ${import.meta.url} here; ` +
-        `bundles of @shoal/core are to be ES modules (format "esm"); ${wayOut()}`,
+      `Cannot tell where ${file}.wasm is: import.meta.url is ${
+        shorten(from)
+      } here; ${cure}; ${wayOut()}`,
       { cause },
     );
   }
+}
+
+/** A file as messages name it; of one that a bundler has put into the code (data:) there may be hundreds of KB. */
+function nameOf(url: URL, name = url.pathname): string {
+  return url.protocol === "data:" ? shorten(url.href) : name;
 }
 
 /** How WebAssembly modules begin. */
@@ -340,7 +352,7 @@ export async function readBinary(
     return new Uint8Array(await response.arrayBuffer());
   } catch (cause) {
     throw new Error(
-      `Cannot read ${url.pathname}: ${(cause as Error).message}; ${hint}`,
+      `Cannot read ${nameOf(url)}: ${(cause as Error).message}; ${hint}`,
       { cause },
     );
   }
