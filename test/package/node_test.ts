@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { build, stop } from "esbuild";
+import { DOORS } from "../../src/cli/package/bundle.ts";
 import { ROOT, Stranger, VITE } from "./stranger.ts";
 
 const PROGRAM = `import { lstm, ServingEngine } from "./dist/mod.js";
@@ -39,6 +40,20 @@ Deno.test("a server's bundle finds the worker and the kernels where a bundler ha
   rmSync(dist, { recursive: true });
   stranger.write({ "main.js": moved });
   assert.equal(stranger.run("node", "main.js").stdout, "threads 1\n");
+});
+
+Deno.test("a CommonJS program requires every door, where Node can", () => {
+  using stranger = new Stranger({
+    "main.cjs": `if (!process.features.require_module) console.log("skipped");
+else for (const door of ${JSON.stringify(Object.values(DOORS))}) {
+  if (Object.keys(require("./dist/" + door + ".js")).length === 0) throw new Error(door);
+}
+`,
+    "package.json": `{ "type": "module" }\n`,
+  });
+  cpSync(`${ROOT}build/dist`, stranger.path("dist"), { recursive: true });
+  const { stdout } = stranger.run("node", "--no-warnings", "main.cjs");
+  assert.match(stdout, /^(skipped\n)?$/);
 });
 
 /** Takes the files along where Vite does not; see README, "Bundlers". */
