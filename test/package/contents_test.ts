@@ -13,8 +13,8 @@ import { ROOT, Stranger, TARBALL } from "./stranger.ts";
  */
 const BUILD_MAX = 5_720_000;
 /** Bytes of the whole, with room for the documents, whose tables grow with what was measured. */
-const PACKED_MAX = 1_970_000;
-const INSTALLED_MAX = 6_490_000;
+const PACKED_MAX = 1_975_000;
+const INSTALLED_MAX = 6_500_000;
 
 const BUILDS = ["shoal", "shoal.debug", "shoal.dot", "shoal.relaxed"].map((
   name,
