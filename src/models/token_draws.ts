@@ -138,7 +138,7 @@ export class TokenDraws implements DrawingModel {
   ): NextToken {
     const taken: NextToken = this.isUsed
       ? this.#sampled(op, scores, inputs)
-      : { next: op.Reshape(op.ArgMax(this.#unbanned(op, scores)), []) };
+      : { next: op.ArgMax(this.#unbanned(op, scores)) };
     const { length } = this.tokens.ends;
     return length > 1
       ? { ...taken, ended: this.#isEnd(op, taken.next) }
@@ -158,8 +158,7 @@ export class TokenDraws implements DrawingModel {
     const { vocabulary, ends } = this.tokens;
     const table = new Float32Array(2 * vocabulary);
     for (const id of ends) table[2 * id + 1] = 1;
-    const flags = op.Gather(tensor([vocabulary, 2], table), token);
-    return op.Reshape(op.ArgMax(flags), []);
+    return op.ArgMax(op.Gather(tensor([vocabulary, 2], table), token));
   }
 
   /** Where the largest score's token is taken, banned ones are far below all others. */
