@@ -188,7 +188,7 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
       heads: [1, 2, 4],
       inner: upTo(17),
       layers: [1, 2],
-      eos: EOS,
+      eos: [...EOS, [2, 5]],
       positionsMax: [20, 32],
       activation: ["relu", "gelu", "gelu-tanh"],
       embeddings: ["plain", "scaled"],
@@ -197,6 +197,7 @@ export const MODELS: Readonly<Record<string, ModelEntry>> = {
       extraSteps: [3, 4, 5, 6],
       sample: [false, true],
       penalties: [false, true],
+      scores: [false, true],
     }],
   },
   transformer: {
