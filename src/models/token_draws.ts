@@ -88,6 +88,12 @@ const BANNED = -1e30;
 /** Draws are below 1 in f32, too: the least likely of all tokens would be that of 1. */
 const BELOW_ONE = 1 - 2 ** -24;
 
+/** The place of the largest number, itself a number without axes, which rows that have axes do not leave. */
+function placeOf(op: Operators, row: Value): Value {
+  const place = op.ArgMax(row);
+  return place.shape ? op.Reshape(place, []) : place;
+}
+
 /** Of one decoder, whose requests bring ids and positions before what is brought here. */
 export class TokenDraws implements DrawingModel {
   readonly isSampled: boolean;
@@ -138,7 +144,7 @@ export class TokenDraws implements DrawingModel {
   ): NextToken {
     const taken: NextToken = this.isUsed
       ? this.#sampled(op, scores, inputs)
-      : { next: op.ArgMax(this.#unbanned(op, scores)) };
+      : { next: placeOf(op, this.#unbanned(op, scores)) };
     const { length } = this.tokens.ends;
     return length > 1
       ? { ...taken, ended: this.#isEnd(op, taken.next) }
@@ -158,7 +164,7 @@ export class TokenDraws implements DrawingModel {
     const { vocabulary, ends } = this.tokens;
     const table = new Float32Array(2 * vocabulary);
     for (const id of ends) table[2 * id + 1] = 1;
-    return op.ArgMax(op.Gather(tensor([vocabulary, 2], table), token));
+    return placeOf(op, op.Gather(tensor([vocabulary, 2], table), token));
   }
 
   /** Where the largest score's token is taken, banned ones are far below all others. */
