@@ -130,6 +130,16 @@ Deno.test("before an answer has its least tokens neither ids nor strings end it"
   assert(left.tokens.length > 6);
   const ending = gpt({ ...sizes, eos: eosIds });
   assert((await answered(ending, eosIds, {})).tokens.length <= 3);
+  // A stop string that is a token of its own, which comes every time.
+  const special = "<|user|>";
+  const forced = { [tokenizer.tokenToId(special)!]: 100 };
+  const said = { stop: [special], logitBias: forced };
+  for (const minTokens of [0, 6]) {
+    const { tokens, finishReason } = await answered(model, [], {
+      ...{ ...said, minTokens },
+    });
+    assert.deepEqual([tokens.length, finishReason], [minTokens + 1, "stop"]);
+  }
   const { tokens } = await answered(ending, eosIds, least);
   assert(!tokens.slice(0, 6).includes(third));
   assert(tokens.length > 6);

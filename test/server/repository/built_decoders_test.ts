@@ -184,6 +184,13 @@ Deno.test("a folder's gpt ends with the id that its files or settings name, rath
     writeDecoder(folder, "both", {
       ...{ options, generation: { eos_token_id }, end: "d" },
     });
+    writeDecoder(folder, "least", {
+      ...{ options, generation: { eos_token_id, min_new_tokens: 3 } },
+    });
+    writeDecoder(folder, "fewer", {
+      ...{ options, generation: { eos_token_id, min_new_tokens: 3 } },
+      text: { min_new_tokens: 1 },
+    });
     writeDecoder(folder, "beyond", {
       ...{ options, generation: { eos_token_id: [6, WORDS.length] } },
     });
@@ -202,7 +209,14 @@ Deno.test("a folder's gpt ends with the id that its files or settings name, rath
     ]);
     assert.deepEqual(Object.fromEntries(ends), {
       ...{ open: [last], said: eos_token_id, set: [9], rows: [last] },
-      ...{ tokens: [6], beyond: [6], both: [...eos_token_id, 3], endless: [] },
+      ...{
+        tokens: [6],
+        beyond: [6],
+        least: eos_token_id,
+        fewer: eos_token_id,
+        both: [...eos_token_id, 3],
+        endless: [],
+      },
     });
     // The last one comes soon, and ends nothing.
     const likely = { [last]: 2 };
@@ -216,6 +230,9 @@ Deno.test("a folder's gpt ends with the id that its files or settings name, rath
     // Before there are so many tokens none of them comes, whoever names it.
     const soon = { temperature: 0, logit_bias: { 3: 100 } };
     assert.equal(await answered(open, "both", soon), "");
+    const ending = { temperature: 0, logit_bias: { 6: 100 } };
+    assert.match(await answered(open, "least", ending), /^\w \w \w$/);
+    assert.match(await answered(open, "fewer", ending), /^\w$/);
     const later = await answered(open, "both", { ...soon, min_tokens: 2 });
     assert.match(later, /^[^d] [^d]$/);
   });
